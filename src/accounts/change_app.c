@@ -22,6 +22,7 @@ static const struct field_rule app_rules[] = {
     {"SuccessCallbackUrl", true, true},
     {"FailureCallbackUrl", true, true},
     {"OfferCallbackUrl", true, true},
+    {"TestCallbackUrl", true, true},
     {"TimeoutSeconds", true, true},
     {"MaxConcurrency", true, true},
     {"RatePerSecond", true, true},

@@ -126,6 +126,7 @@ bool app_pack(const struct app *from, struct app **ret_app, const char **ret_why
         URL_TEXTS(LANE_SUCCESS),
         URL_TEXTS(LANE_FAILURE),
         URL_TEXTS(LANE_OFFER),
+        URL_TEXTS(LANE_TEST),
     };
     struct arena arena = {0};
     struct app filled;

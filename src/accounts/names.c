@@ -43,6 +43,7 @@ static const char *const url_fields[LANE_KINDS] = {
     [LANE_SUCCESS] = "SuccessCallbackUrl",
     [LANE_FAILURE] = "FailureCallbackUrl",
     [LANE_OFFER] = "OfferCallbackUrl",
+    [LANE_TEST] = "TestCallbackUrl",
 };
 
 bool scope_parse(struct str name, uint32_t *ret_bit)

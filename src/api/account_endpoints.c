@@ -195,6 +195,8 @@ static void briefs_done(struct task *task)
             .kind = (enum lane_kind)(brief->lane % LANE_KINDS),
             .failed_1h = brief->failed_1h,
         };
+        if (!endpoint_exists(one.app, one.kind))
+            continue;
         one.health = endpoint_health_of(one.app, one.kind, brief);
         account_health_count(&g->found, one.app, one.health, g->account_no != 0);
         if (one.health < ENDPOINT_HEALTHY)
@@ -294,6 +296,8 @@ static void remove_left(void *context, uint32_t app_no)
 static void count_unknown(struct gathering *g, const struct app *app)
 {
     for (enum lane_kind kind = LANE_SUCCESS; kind < LANE_KINDS; kind++) {
+        if (!endpoint_exists(app, kind))
+            continue;
         enum endpoint_health health = endpoint_health_of(app, kind, &(struct lane_brief){0});
         account_health_count(&g->found, app, health == ENDPOINT_OPEN ? ENDPOINT_UNKNOWN : health,
                              g->account_no != 0);

@@ -80,7 +80,7 @@ void app_patch(struct call *c)
 void app_endpoint_enable(struct call *c)
 {
     if (endpoint_of(c) == LANE_NONE)
-        call_answer_problem(c, 404, "An endpoint is success, failure or offer.");
+        call_answer_problem(c, 404, "An endpoint is success, failure, offer or test.");
     else
         mutate(c, false, enable, render_plain, 200, NULL);
 }

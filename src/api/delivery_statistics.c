@@ -111,7 +111,8 @@ static enum lane_kind parameter_endpoint(struct call *c)
         if (str_is(name, lane_kind_name(kind)))
             return kind;
     if (name.p)
-        problem_add(&c->problems, STR("endpoint"), "invalid", "One of success, failure and offer.");
+        problem_add(&c->problems, STR("endpoint"), "invalid",
+                    "One of success, failure, offer and test.");
     return LANE_NONE;
 }
 

@@ -19,6 +19,12 @@ enum endpoint_health {
 #define ENDPOINT_HEALTHS 9
 #define ENDPOINT_HEALTHY ENDPOINT_OPEN /* from here on nothing is the matter */
 
+/* Each app has three endpoints, with or without a URL; that of tests it has only with one. */
+static inline bool endpoint_exists(const struct app *app, enum lane_kind kind)
+{
+    return kind != LANE_TEST || app->url[kind].p;
+}
+
 const char *endpoint_health_name(enum endpoint_health health); /* "host_down" */
 enum endpoint_health endpoint_health_of(const struct app *app, enum lane_kind kind,
                                         const struct lane_brief *brief);

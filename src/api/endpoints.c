@@ -1,4 +1,4 @@
-/* GET /api/v1/apps/{AppId}/endpoints: how the app's three endpoints do: what waits for each, by the
+/* GET /api/v1/apps/{AppId}/endpoints: how the app's endpoints do: what waits for each, by the
  * store, then the rest, one after the other (each belongs to the loop that delivers to it). Where
  * another node has the app's lanes, that one is asked; if it does not answer in time, what this one
  * knows is told. */
@@ -30,7 +30,9 @@ static void tell(struct endpoints_request *a)
     json_object(&w);
     json_key_string(&w, "AppId", a->app->id);
     json_key_array(&w, "Endpoints");
-    for (enum lane_kind k = LANE_SUCCESS; k < LANE_KINDS; k++)
+    for (enum lane_kind k = LANE_SUCCESS; k < LANE_KINDS; k++) {
+        if (!endpoint_exists(a->app, k))
+            continue;
         endpoint_render(&w, &(struct endpoint_view){
                                 .app = a->app,
                                 .kind = k,
@@ -39,6 +41,7 @@ static void tell(struct endpoints_request *a)
                                 .health = &a->found[k],
                                 .now_ms = env_wall_ms(a->api->options.env),
                             });
+    }
     json_end_array(&w);
     json_end_object(&w);
     a->told(a);

@@ -159,7 +159,7 @@ const struct route api_routes[] = {
      "Health of the app's callback endpoints.", app_endpoints},
     {HTTP_POST, "/api/v1/apps/{AppId}/endpoints/{Endpoint}/enable", SCOPE_APPS_WRITE, WRITE,
      SUBJECT_APP, NULL, NULL, "App", 200, TAG_ENDPOINTS, "enableEndpoint",
-     "Enable an endpoint (success, failure, offer) that was disabled by 410s.",
+     "Enable an endpoint (success, failure, offer, test) that was disabled by 410s.",
      app_endpoint_enable},
 
     {HTTP_GET, "/api/v1/apps/{AppId}/delivery-statistics", SCOPE_CALLBACKS_READ, READ, SUBJECT_APP,

@@ -57,6 +57,22 @@ static bool is_apps_own(const struct app *app, struct str url)
     return own;
 }
 
+/* The app's own URL that is shown like this; else what was given. */
+static struct str unmasked(const struct app *app, struct str given)
+{
+    struct buf shown = {0};
+    struct str found = given;
+    for (enum lane_kind k = LANE_SUCCESS; k < LANE_KINDS; k++) {
+        buf_clear(&shown);
+        if (app->url[k].p)
+            url_print_masked(&shown, app->url[k]);
+        if (app->url[k].p && str_eq(buf_str(&shown), given))
+            found = app->url[k];
+    }
+    buf_free(&shown);
+    return found;
+}
+
 static void read_url(struct call *c, const struct json *object, struct testing *t)
 {
     const struct json *m = json_member(object, "Url");
@@ -65,17 +81,18 @@ static void read_url(struct call *c, const struct json *object, struct testing *
     const char *why;
     if (!m || m->type == JSON_NULL)
         return;
+    struct str given = m->type == JSON_STRING ? unmasked(c->app, m->text) : STR_NONE;
     if (m->type != JSON_STRING)
         problem_add(&c->problems, STR("Url"), "invalid", "A URL as a string.");
-    else if (!is_apps_own(c->app, m->text) && !url_macros_check(m->text, &macros_why))
+    else if (!is_apps_own(c->app, given) && !url_macros_check(given, &macros_why))
         problem_add(&c->problems, STR("Url"), "invalid", "%s", buf_c(&macros_why));
-    else if (!url_parse(&t->test.arena, m->text, &url, &why))
+    else if (!url_parse(&t->test.arena, given, &url, &why))
         problem_add(&c->problems, STR("Url"), "invalid", "%s", why);
     else if (url_is_masked(&url))
         problem_add(&c->problems, STR("Url"), "invalid",
                     URL_MASKED_WHY ", or leave Url out to test the app's own");
     else
-        t->test.url = arena_str(&t->test.arena, m->text);
+        t->test.url = arena_str(&t->test.arena, given);
     buf_free(&macros_why);
 }
 
@@ -125,7 +142,7 @@ static void fill_event(struct testing *t, const struct app *app)
     struct event *e = &t->test.event;
     e->account_no = app->terms.account_no;
     e->app_no = app->app_no;
-    e->lane = event_lane(e->type);
+    e->lane = app_lane(&app->terms, e->type, true);
     e->is_test = true;
     e->reward_decimals = app->terms.reward_decimals;
     e->occurred_ms = e->accepted_ms = call_now_ms(t->c);
@@ -299,7 +316,8 @@ void app_test_callback(struct call *c)
         return;
     }
     read_amounts(&f, &t->test.event);
-    if (!c->problems.count && !t->test.url.p && !c->app->url[event_lane(t->test.event.type)].p)
+    if (!c->problems.count && !t->test.url.p &&
+        !c->app->url[app_lane(&c->app->terms, t->test.event.type, true)].p)
         problem_add(&c->problems, STR("Url"), "required",
                     "The app has no URL for this RewardType; configure one or give Url.");
     if (c->problems.count) {

@@ -168,7 +168,7 @@ bool dispatcher_start(struct dispatcher *d, struct lane *lane)
         skip(d, lane, c, REASON_DISABLED);
         return true;
     }
-    if (!app_wants(&app->terms, c->type, c->is_test)) {
+    if (!app_wants(&app->terms, c->type, c->is_test, kind)) {
         leases_end(d->delivery->leases, lane->no);
         app_unref(app);
         skip(d, lane, c, REASON_NOT_WANTED);

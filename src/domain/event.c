@@ -59,6 +59,12 @@ enum lane_kind event_lane(enum event_type type)
     return row_of(type)->lane;
 }
 
+enum lane_kind app_lane(const struct app_terms *terms, enum event_type type, bool is_test)
+{
+    enum lane_kind lane = event_lane(type);
+    return is_test && lane != LANE_NONE && terms->has_url[LANE_TEST] ? LANE_TEST : lane;
+}
+
 const char *callback_state_name(enum callback_state state)
 {
     static const char *const names[] = {
@@ -120,10 +126,8 @@ const char *cap_part_name(enum cap_part cap)
 const char *lane_kind_name(enum lane_kind kind)
 {
     static const char *const names[LANE_KINDS] = {
-        [LANE_NONE] = "none",
-        [LANE_SUCCESS] = "success",
-        [LANE_FAILURE] = "failure",
-        [LANE_OFFER] = "offer",
+        [LANE_NONE] = "none",   [LANE_SUCCESS] = "success", [LANE_FAILURE] = "failure",
+        [LANE_OFFER] = "offer", [LANE_TEST] = "test",
     };
     ASSERT((unsigned)kind < LANE_KINDS);
     return names[kind];

@@ -27,14 +27,21 @@ enum event_type {
 };
 #define EVENT_TYPE_LAST EVENT_OFFER_COMPLETION_REVERSED
 
-/* Stored: append only. The queue of one configured URL; LANE_NONE owes no callback. */
-enum lane_kind { LANE_NONE = 0, LANE_SUCCESS = 1, LANE_FAILURE = 2, LANE_OFFER = 3 };
+/* Stored: append only. The queue of one configured URL; LANE_NONE owes no callback. LANE_TEST has
+ * the test events of apps with a TestCallbackUrl, whatever their type. */
+enum lane_kind {
+    LANE_NONE = 0,
+    LANE_SUCCESS = 1,
+    LANE_FAILURE = 2,
+    LANE_OFFER = 3,
+    LANE_TEST = 4,
+};
+#define LANE_LAST LANE_TEST
+#define LANE_KINDS (LANE_LAST + 1)
 /* Begins the RewardIds of test callbacks, and of no event: EventIds like it are refused. */
 #define EVENT_ID_OF_TESTS "test_"
 /* [A-Za-z0-9][A-Za-z0-9_:-]{0,127}; what all RewardIds are, those of test callbacks, too. */
 bool event_id_valid(struct str id);
-
-#define LANE_KINDS 4
 
 enum integration { INTEGRATION_SDK = 1, INTEGRATION_IFRAME = 2, INTEGRATION_MONETIZATION_API = 3 };
 
@@ -57,7 +64,8 @@ enum callback_reason {
     REASON_ENDPOINT_DOWN = 5, /* its lane was down long past its last slot: callback_end.h */
     REASON_GONE = 6,          /* answered 410 */
     REASON_FINAL_STATUS = 7,  /* answered with one of the app's FinalStatuses */
-    REASON_NOT_WANTED = 8,    /* the app's RewardTypes or WithholdTests leave it out */
+    REASON_NOT_WANTED = 8,    /* the app's RewardTypes or WithholdTests leave it out, or it is a
+                                 test in a real lane, and the app has a TestCallbackUrl now */
 };
 #define REASON_LAST REASON_NOT_WANTED
 
@@ -91,9 +99,12 @@ struct app_terms {
     bool lane_disabled[LANE_KINDS];       /* by a 410 */
 };
 
-static inline bool app_wants(const struct app_terms *terms, enum event_type type, bool is_test)
+/* Whether a callback of that lane is sent by these settings, which may be newer than the event. */
+static inline bool app_wants(const struct app_terms *terms, enum event_type type, bool is_test,
+                             enum lane_kind lane)
 {
-    return !(terms->unwanted_types >> type & 1) && !(is_test && terms->withhold_tests);
+    bool is_kept_back = terms->withhold_tests || (terms->has_url[LANE_TEST] && lane != LANE_TEST);
+    return !(terms->unwanted_types >> type & 1) && !(is_test && is_kept_back);
 }
 
 /* One reported event that passed validation; the store decides the rest. */
@@ -187,10 +198,12 @@ bool event_type_parse(struct str name, enum event_type *ret_type);
 bool event_type_is_offer(enum event_type type);
 /* What comes of a survey that somebody has started: completed, disqualified, profiler completed. */
 bool event_is_survey_outcome(enum event_type type);
-enum lane_kind event_lane(enum event_type type);
+enum lane_kind event_lane(enum event_type type); /* of real events; see app_lane */
+/* The lane of an event's callback, as the app's settings are. */
+enum lane_kind app_lane(const struct app_terms *terms, enum event_type type, bool is_test);
 const char *callback_state_name(enum callback_state state);
 const char *callback_reason_name(enum callback_reason reason); /* "no_url"; NULL for REASON_NONE */
 /* Skipped and dead ones have a reason of their own kind, others have none. */
 bool callback_reason_fits(enum callback_state state, enum callback_reason reason);
 const char *cap_part_name(enum cap_part cap);    /* "counted", "reached"; NULL for CAP_NONE */
-const char *lane_kind_name(enum lane_kind kind); /* "success", "failure", "offer" */
+const char *lane_kind_name(enum lane_kind kind); /* "success", "test" */

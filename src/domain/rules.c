@@ -83,8 +83,12 @@ static struct verdict judge_original(const struct candidate *c, const struct eve
     return (struct verdict){.kind = VERDICT_ACCEPTED};
 }
 
-static void take_from_original(struct event *e, const struct event *original)
+/* A test that went to the TestCallbackUrl is taken back nowhere else, even if the app has none any
+ * more: no other receiver has heard of it. */
+static void take_from_original(struct event *e, const struct app_terms *terms,
+                               const struct event *original)
 {
+    e->lane = original->lane == LANE_TEST ? LANE_TEST : app_lane(terms, e->type, original->is_test);
     e->original_no = original->event_no;
     e->is_test = original->is_test;
     e->revenue_micros = -original->revenue_micros;
@@ -129,7 +133,7 @@ static void set_state(struct event *e, const struct candidate *c)
         e->reason_skipped = REASON_IMPORTED;
     else if (!c->terms->has_url[e->lane])
         e->reason_skipped = REASON_NO_URL;
-    else if (!app_wants(c->terms, e->type, e->is_test))
+    else if (!app_wants(c->terms, e->type, e->is_test, e->lane))
         e->reason_skipped = REASON_NOT_WANTED;
     else
         e->state = CALLBACK_PENDING;
@@ -170,7 +174,7 @@ struct verdict rules_decide(const struct candidate *c, const struct rules_facts 
         .app_no = c->terms->app_no,
         .client_no = c->client_no,
         .type = c->type,
-        .lane = event_lane(c->type),
+        .lane = app_lane(c->terms, c->type, c->is_test),
         .is_test = c->is_test,
         .reward_decimals = c->terms->reward_decimals,
         .occurred_ms = c->occurred_ms,
@@ -184,7 +188,7 @@ struct verdict rules_decide(const struct candidate *c, const struct rules_facts 
         .content = c->content,
     };
     if (reversal) {
-        take_from_original(&e, facts->original);
+        take_from_original(&e, c->terms, facts->original);
     } else {
         e.panelist_id = c->panelist_id;
         e.session_id = c->session_id;

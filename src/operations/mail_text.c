@@ -5,9 +5,14 @@
 
 static const char *url_name(enum lane_kind kind)
 {
-    return kind == LANE_SUCCESS   ? "Success Callback URL"
-           : kind == LANE_FAILURE ? "Failure Callback URL"
-                                  : "Offer Callback URL";
+    static const char *const names[LANE_KINDS] = {
+        [LANE_SUCCESS] = "Success Callback URL",
+        [LANE_FAILURE] = "Failure Callback URL",
+        [LANE_OFFER] = "Offer Callback URL",
+        [LANE_TEST] = "Test Callback URL",
+    };
+    ASSERT(kind > LANE_NONE && kind < LANE_KINDS);
+    return names[kind];
 }
 
 static const char *says(const struct notice *n)

@@ -190,7 +190,7 @@ static bool read_members(struct notice *n, const struct json *object)
          has_kind = has_app && !is_of_client_certificate(n->topic);
     n->account_no = (uint32_t)json_member_int(object, "Account", has_account, UINT32_MAX, &good);
     n->app_no = (uint32_t)json_member_int(object, "App", has_app, UINT32_MAX, &good);
-    n->kind = (enum lane_kind)json_member_int(object, "Kind", has_kind, LANE_OFFER, &good);
+    n->kind = (enum lane_kind)json_member_int(object, "Kind", has_kind, LANE_LAST, &good);
     n->is = (enum operations_state)json_member_int(object, "Is", 0, OPERATIONS_STATES - 1, &good);
     n->told =
         (enum operations_state)json_member_int(object, "Told", 0, OPERATIONS_STATES - 1, &good);

@@ -137,7 +137,7 @@ void delivery_stats_lanes(const struct delivery_stats_query *q, lane_no *ret_fir
     if (q->app_no == 0)
         return;
     *ret_first = lane_of(q->app_no, q->lane == LANE_NONE ? LANE_SUCCESS : q->lane);
-    *ret_last = lane_of(q->app_no, q->lane == LANE_NONE ? LANE_OFFER : q->lane);
+    *ret_last = lane_of(q->app_no, q->lane == LANE_NONE ? LANE_LAST : q->lane);
 }
 
 struct delivery_stats *delivery_stats_point(struct delivery_stats_query *q, int64_t at_ms)

@@ -59,7 +59,7 @@ static void books_hold_through_a_life(struct subject *s)
     submit_some(s);
     must_hold(s, 3, 6);
     settle(s, "r-1", LANE_SUCCESS, CALLBACK_PENDING);
-    settle(s, "t-1", LANE_SUCCESS, CALLBACK_DELIVERED);
+    settle(s, "t-1", LANE_TEST, CALLBACK_DELIVERED);
     settle(s, "o-1", LANE_OFFER, CALLBACK_DEAD);
     must_hold(s, 3, 6);
     CHECK_EQ_INT(subject_resend(s, ACCOUNT_A, "o-1", BASE_MS), STORE_OK);
@@ -105,16 +105,54 @@ static void what_waits_is_known_by_lane(struct subject *s)
     submit_some(s);
     struct lane_waiting w = {.account_no = ACCOUNT_A, .app_no = APP_A1};
     subject_lane_waiting(s, &w);
-    CHECK_EQ_INT(w.count[LANE_SUCCESS], 2);
+    CHECK_EQ_INT(w.count[LANE_SUCCESS], 1);
+    CHECK_EQ_INT(w.count[LANE_TEST], 1);
     CHECK_EQ_INT(w.count[LANE_FAILURE], 0);
     CHECK_EQ_INT(w.count[LANE_OFFER], 2);
     CHECK_EQ_INT(w.oldest_accepted_ms[LANE_OFFER], BASE_MS);
     CHECK_EQ_INT(w.oldest_accepted_ms[LANE_FAILURE], 0);
     settle(s, "r-1", LANE_SUCCESS, CALLBACK_DELIVERED);
-    settle(s, "t-1", LANE_SUCCESS, CALLBACK_DELIVERED);
+    settle(s, "t-1", LANE_TEST, CALLBACK_DELIVERED);
     subject_lane_waiting(s, &w);
     CHECK_EQ_INT(w.count[LANE_SUCCESS], 0);
     CHECK_EQ_INT(w.oldest_accepted_ms[LANE_SUCCESS], 0);
+}
+
+/* Tests of the same types have a lane of their own, before and behind those that are none. */
+static void what_waits_is_known_of_tests(struct subject *s)
+{
+    static const char *const ids[] = {"t-1", "r-1", "t-2", "r-2", "to-1", "ro-1"};
+    struct candidate items[ARRAY_LEN(ids)];
+    struct verdict verdicts[ARRAY_LEN(ids)];
+    for (size_t i = 0; i < ARRAY_LEN(ids); i++) {
+        items[i] = item(i < 4 ? EVENT_SURVEY_COMPLETED : EVENT_OFFER_COMPLETED, ids[i]);
+        items[i].is_test = ids[i][0] == 't';
+        CHECK_EQ_INT(subject_submit(s, &items[i], 1, BASE_MS + (int64_t)i, &verdicts[i]), STORE_OK);
+    }
+    struct candidate back = item(EVENT_OFFER_COMPLETION_REVERSED, "back"); /* held back */
+    back.original_reward_id = STR("to-1");
+    CHECK_EQ_INT(subject_submit(s, &back, 1, BASE_MS + 9, verdicts), STORE_OK);
+    CHECK_EQ_INT(verdicts[0].kind, VERDICT_ACCEPTED);
+    struct lane_waiting w = {.account_no = ACCOUNT_A, .app_no = APP_A1};
+    subject_lane_waiting(s, &w);
+    CHECK_EQ_INT(w.count[LANE_TEST], 4);
+    CHECK_EQ_INT(w.count[LANE_SUCCESS], 2);
+    CHECK_EQ_INT(w.count[LANE_OFFER], 1);
+    CHECK_EQ_INT(w.oldest_accepted_ms[LANE_TEST], BASE_MS);
+    CHECK_EQ_INT(w.oldest_accepted_ms[LANE_SUCCESS], BASE_MS + 1);
+    CHECK_EQ_INT(w.oldest_accepted_ms[LANE_OFFER], BASE_MS + 5);
+    settle(s, "t-1", LANE_TEST, CALLBACK_DELIVERED);
+    settle(s, "t-2", LANE_TEST, CALLBACK_DELIVERED);
+    settle(s, "to-1", LANE_TEST, CALLBACK_DEAD);
+    settle(s, "r-1", LANE_SUCCESS, CALLBACK_DELIVERED);
+    subject_lane_waiting(s, &w);
+    CHECK_EQ_INT(w.count[LANE_TEST], 1);
+    CHECK_EQ_INT(w.oldest_accepted_ms[LANE_TEST], BASE_MS + 9);
+    CHECK_EQ_INT(w.oldest_accepted_ms[LANE_SUCCESS], BASE_MS + 3);
+    settle(s, "back", LANE_TEST, CALLBACK_DELIVERED);
+    subject_lane_waiting(s, &w);
+    CHECK_EQ_INT(w.count[LANE_TEST], 0);
+    CHECK_EQ_INT(w.oldest_accepted_ms[LANE_TEST], 0);
 }
 
 /* However many of another lane wait for longer. */
@@ -147,5 +185,6 @@ void run_books_tests(void)
     RUN_FRESH(books_hold_through_a_life);
     RUN_FRESH(days_come_one_after_the_other);
     RUN_FRESH(what_waits_is_known_by_lane);
+    RUN_FRESH(what_waits_is_known_of_tests);
     RUN_FRESH(what_waits_longest_is_known_of_each_lane);
 }

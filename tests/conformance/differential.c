@@ -70,7 +70,7 @@ static void step_deliver(struct run *r)
 {
     uint32_t app_no = traffic_app(&r->traffic);
     struct due_page query = {
-        .lane = lane_of(app_no, (enum lane_kind)(1 + below(r, 3))),
+        .lane = lane_of(app_no, (enum lane_kind)(1 + below(r, LANE_LAST))),
         .due_until_ms = r->now_ms + (int64_t)below(r, 50000),
         .limit = 1 + (uint32_t)below(r, 40),
     };

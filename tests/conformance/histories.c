@@ -65,6 +65,7 @@ static void make_settings(struct history *h)
             t->disqualification_reward_micros = (int64_t)below(h, 3) * 250000;
             t->has_url[LANE_OFFER] = below(h, 5) != 0;
             t->has_url[LANE_SUCCESS] = below(h, 5) != 0;
+            t->has_url[LANE_TEST] = below(h, 2) != 0;
             t->lane_disabled[LANE_FAILURE] = below(h, 4) == 0;
             t->extended_fields = below(h, 2) != 0;
         }
@@ -157,7 +158,7 @@ static enum store_status ask_resend(struct history *h, struct asked *a)
 static void begin_tries(struct history *h)
 {
     struct due_page a = {
-        .lane = lane_of(traffic_app(&h->traffic), (enum lane_kind)(1 + below(h, 3))),
+        .lane = lane_of(traffic_app(&h->traffic), (enum lane_kind)(1 + below(h, LANE_LAST))),
         .due_until_ms = FAR_MS,
         .limit = 1 + (uint32_t)below(h, 12),
     };
@@ -291,10 +292,11 @@ static bool same(struct history *h, struct subject *store)
     static const uint32_t apps[] = {APP_A1, APP_A2, APP_B1};
     struct subject *oracle = &h->oracle;
     bool good = true;
-    for (size_t i = 0; good && i < ARRAY_LEN(apps) * 3; i++) {
-        struct due_page found, q = {.lane = lane_of(apps[i / 3], (enum lane_kind)(1 + i % 3)),
-                                    .due_until_ms = FAR_MS,
-                                    .limit = LIMIT_PAGE_CALLBACKS};
+    for (size_t i = 0; good && i < ARRAY_LEN(apps) * LANE_LAST; i++) {
+        struct due_page found,
+            q = {.lane = lane_of(apps[i / LANE_LAST], (enum lane_kind)(1 + i % LANE_LAST)),
+                 .due_until_ms = FAR_MS,
+                 .limit = LIMIT_PAGE_CALLBACKS};
         good &= compare_page(oracle, store, &q, &found);
         drop_callbacks(found.items, found.count);
     }

@@ -58,7 +58,7 @@ static void keeps_every_member(struct subject *s)
     struct callback_row row = row_of(s, ACCOUNT_A, "full");
     const struct event *e = &row.event;
     CHECK_EQ_INT(e->type, EVENT_AD_HOC);
-    CHECK_EQ_INT(e->lane, LANE_SUCCESS);
+    CHECK_EQ_INT(e->lane, LANE_TEST);
     CHECK_EQ_UINT(e->app_no, APP_A1);
     CHECK_EQ_UINT(e->client_no, APP_A1 * 10);
     CHECK(e->is_test);

@@ -5,7 +5,7 @@
 
 #define ALL_URLS                                                                                   \
     {                                                                                              \
-        [LANE_SUCCESS] = true, [LANE_FAILURE] = true, [LANE_OFFER] = true                          \
+        [LANE_SUCCESS] = true, [LANE_FAILURE] = true, [LANE_OFFER] = true, [LANE_TEST] = true      \
     }
 
 const struct app_terms terms_a1 = {

@@ -31,7 +31,7 @@ static void random_record(struct traffic *t, struct subject *model, struct op *o
     static const enum callback_state states[] = {CALLBACK_PENDING, CALLBACK_DELIVERED,
                                                  CALLBACK_DEAD};
     struct due_page page = {
-        .lane = lane_of(traffic_app(t), (enum lane_kind)(1 + below(t, 3))),
+        .lane = lane_of(traffic_app(t), (enum lane_kind)(1 + below(t, LANE_LAST))),
         .due_until_ms = op->now_ms,
         .limit = OP_ITEMS_MAX,
     };

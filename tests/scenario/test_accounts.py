@@ -16,7 +16,7 @@ serial = itertools.count(1)
 SCOPES = ["reports:read", "callbacks:read", "callbacks:write", "panelists:erase", "apps:read", "apps:write", "keys:write"]
 APP_FIELDS = ["AppId", "Name", "Enabled", "CurrencyValue", "RewardDecimals", "DisqualificationReward",
               "DisqualificationCap", "SuccessCallbackUrl", "FailureCallbackUrl", "OfferCallbackUrl",
-              "TimeoutSeconds", "MaxConcurrency", "RatePerSecond", "LegacyFields", "ExtendedFields",
+              "TestCallbackUrl", "TimeoutSeconds", "MaxConcurrency", "RatePerSecond", "LegacyFields", "ExtendedFields",
               "NegativeAdHoc", "FinalStatuses", "SuccessAnswer", "RewardTypes", "RequestFormat",
               "TrimDecimals", "NumericOfferGoalId", "WithholdTests"]
 
@@ -73,7 +73,7 @@ def test_apps(api, account):
     assert body == {
         "AppId": app_id, "Name": "A", "Enabled": True, "CurrencyValue": 72.5, "RewardDecimals": 2,
         "DisqualificationReward": 0, "DisqualificationCap": 6, "SuccessCallbackUrl": None,
-        "FailureCallbackUrl": None, "OfferCallbackUrl": None, "TimeoutSeconds": 10,
+        "FailureCallbackUrl": None, "OfferCallbackUrl": None, "TestCallbackUrl": None, "TimeoutSeconds": 10,
         "MaxConcurrency": body["MaxConcurrency"], "RatePerSecond": body["RatePerSecond"],
         "LegacyFields": False, "ExtendedFields": False, "NegativeAdHoc": False,
         "FinalStatuses": [], "RewardTypes": None, "SuccessAnswer": None, "RequestFormat": "json",
@@ -186,7 +186,8 @@ BAD_APP = [
     ("OfferCallbackUrl", "http://[fe80::1]/"), ("OfferCallbackUrl", "http://[fc00::1]/"),
     ("OfferCallbackUrl", "http://[::ffff:10.0.0.1]/"), ("OfferCallbackUrl", "http://0.0.0.0/"),
     ("OfferCallbackUrl", "http://100.64.0.1/"), ("OfferCallbackUrl", "http://[64:ff9b::a00:1]/"),
-    ("OfferCallbackUrl", "http://user@10.0.0.1/"),
+    ("OfferCallbackUrl", "http://user@10.0.0.1/"), ("TestCallbackUrl", "http://10.0.0.1/"),
+    ("TestCallbackUrl", "ftp://example.com/"), ("TestCallbackUrl", "https://example.com/{Nothing}"), ("TestCallbackUrl", 1),
 ]
 
 
@@ -297,14 +298,15 @@ def test_patch_changes_only_what_is_given(api, daemon):
                "LegacyFields": True, "ExtendedFields": True, "NegativeAdHoc": True, "Enabled": False,
                "FinalStatuses": [404, 422], "RewardTypes": ["ad_hoc", "offer_clicked"],
                "SuccessAnswer": {"Field": "status", "Value": "ok"}, "RequestFormat": "get",
-               "TrimDecimals": True, "NumericOfferGoalId": True, "WithholdTests": True}
+               "TrimDecimals": True, "NumericOfferGoalId": True, "WithholdTests": True,
+               "TestCallbackUrl": "http://127.0.0.1:9/tests"}
     wanted = dict(before)
     for name, value in changes.items():
         wanted[name] = value
         answer = api.patch(path, {name: value})
         assert answer.status == 200 and answer.json == wanted
         assert api.get(path).json == wanted
-    for name in ("SuccessCallbackUrl", "FailureCallbackUrl", "OfferCallbackUrl"):
+    for name in ("SuccessCallbackUrl", "FailureCallbackUrl", "OfferCallbackUrl", "TestCallbackUrl"):
         wanted[name] = None
         assert api.patch(path, {name: None}).json == wanted
     assert api.patch(path, {}).json == wanted

@@ -48,7 +48,8 @@ static void choose_app(struct sim *sim, uint32_t app_no)
         c->max_concurrency = 32;
         c->rate_per_second = 0;
     }
-    for (int k = LANE_SUCCESS; k < LANE_KINDS; k++)
+    c->host[LANE_TEST] = -1; /* a lane like any other: here are no test events */
+    for (int k = LANE_SUCCESS; k <= LANE_OFFER; k++)
         c->host[k] = c->steady ? (int)app_no - 1 : sim_chance(sim, 12) ? -1 : some_host(sim);
 }
 
@@ -209,7 +210,7 @@ static void set_something(struct sim *sim, uint32_t app_no)
     struct app_choice *c = &sim->choices[app_no - 1];
     if (c->steady)
         return;
-    int kind = (int)between(sim, LANE_SUCCESS, LANE_KINDS - 1);
+    int kind = (int)between(sim, LANE_SUCCESS, LANE_OFFER);
     switch (sim_below(sim, 6)) {
     case 0: c->host[kind] = -1; break;
     case 1:
@@ -382,7 +383,7 @@ static void mend(struct sim *sim)
         if (!c->enabled)
             c->enabled_since_ms = sim_wall(sim);
         c->enabled = true;
-        for (int k = LANE_SUCCESS; k < LANE_KINDS; k++) {
+        for (int k = LANE_SUCCESS; k <= LANE_OFFER; k++) {
             apps_enable_lane(sim, app_no, (enum lane_kind)k);
             if (c->host[k] < 0)
                 c->host[k] = some_host(sim);

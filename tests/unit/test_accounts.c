@@ -11,15 +11,16 @@ static void defaults_of_an_app(void)
     fixture_open(&f);
     REQUIRE(fixture_partner(&f, "{\"PartnerId\":\"p1\"}"));
     REQUIRE(fixture_app(&f, "p1", "{\"AppId\":\"a1\",\"CurrencyValue\":100.50}"));
-    CHECK_STR(fixture_app_json(&f, "a1", false),
-              "{\"AppId\":\"a1\",\"Name\":\"a1\",\"Enabled\":true,\"CurrencyValue\":100.50,"
-              "\"RewardDecimals\":2,\"DisqualificationReward\":0.00,\"DisqualificationCap\":6,"
-              "\"SuccessCallbackUrl\":null,\"FailureCallbackUrl\":null,\"OfferCallbackUrl\":null,"
-              "\"TimeoutSeconds\":10,\"MaxConcurrency\":32,\"RatePerSecond\":0,"
-              "\"LegacyFields\":false,\"ExtendedFields\":false,\"NegativeAdHoc\":false,"
-              "\"FinalStatuses\":[],\"SuccessAnswer\":null,\"RewardTypes\":null,\"RequestFormat\":"
-              "\"json\",\"TrimDecimals\":false,\"NumericOfferGoalId\":false,"
-              "\"WithholdTests\":false}");
+    CHECK_STR(
+        fixture_app_json(&f, "a1", false),
+        "{\"AppId\":\"a1\",\"Name\":\"a1\",\"Enabled\":true,\"CurrencyValue\":100.50,"
+        "\"RewardDecimals\":2,\"DisqualificationReward\":0.00,\"DisqualificationCap\":6,"
+        "\"SuccessCallbackUrl\":null,\"FailureCallbackUrl\":null,\"OfferCallbackUrl\":null,"
+        "\"TestCallbackUrl\":null,\"TimeoutSeconds\":10,\"MaxConcurrency\":32,\"RatePerSecond\":0,"
+        "\"LegacyFields\":false,\"ExtendedFields\":false,\"NegativeAdHoc\":false,"
+        "\"FinalStatuses\":[],\"SuccessAnswer\":null,\"RewardTypes\":null,\"RequestFormat\":"
+        "\"json\",\"TrimDecimals\":false,\"NumericOfferGoalId\":false,"
+        "\"WithholdTests\":false}");
     struct app *a = directory_app(f.directory, STR("a1"));
     CHECK_EQ_UINT(a->app_no, 1);
     CHECK_EQ_UINT(a->terms.account_no, 1);
@@ -37,7 +38,8 @@ static void every_field_of_an_app(void)
         "\"RewardDecimals\":0,\"DisqualificationReward\":\"1.5\",\"DisqualificationCap\":1000,"
         "\"SuccessCallbackUrl\":\"https://u:p@example.com/a?b=c\","
         "\"FailureCallbackUrl\":\"http://127.0.0.1:8080/f\",\"OfferCallbackUrl\":null,"
-        "\"TimeoutSeconds\":3,\"MaxConcurrency\":256,\"RatePerSecond\":10000,"
+        "\"TestCallbackUrl\":\"http://127.0.0.1:8080/"
+        "t\",\"TimeoutSeconds\":3,\"MaxConcurrency\":256,\"RatePerSecond\":10000,"
         "\"LegacyFields\":true,\"ExtendedFields\":true,\"NegativeAdHoc\":true,\"FinalStatuses\":["
         "422,404],\"SuccessAnswer\":{\"Value\":\"ok\",\"Field\":\"/"
         "status\"},\"RewardTypes\":[\"offer_completed\",\"survey_completed\"],"
@@ -52,7 +54,8 @@ static void every_field_of_an_app(void)
               "\"RewardDecimals\":0,\"DisqualificationReward\":1.5,\"DisqualificationCap\":1000,"
               "\"SuccessCallbackUrl\":\"https://***:***@example.com/a?b=c\","
               "\"FailureCallbackUrl\":\"http://127.0.0.1:8080/f\",\"OfferCallbackUrl\":null,"
-              "\"TimeoutSeconds\":3,\"MaxConcurrency\":256,\"RatePerSecond\":10000,"
+              "\"TestCallbackUrl\":\"http://127.0.0.1:8080/"
+              "t\",\"TimeoutSeconds\":3,\"MaxConcurrency\":256,\"RatePerSecond\":10000,"
               "\"LegacyFields\":true,\"ExtendedFields\":true,\"NegativeAdHoc\":true,"
               "\"FinalStatuses\":[404,422],"
               "\"SuccessAnswer\":{\"Field\":\"/status\",\"Value\":\"ok\"},"
@@ -62,7 +65,7 @@ static void every_field_of_an_app(void)
               "\"CallbackSecret\":\"partner's-own\"}");
     struct app *a = directory_app(f.directory, STR("a1"));
     CHECK(a->terms.has_url[LANE_SUCCESS] && a->terms.has_url[LANE_FAILURE]);
-    CHECK(!a->terms.has_url[LANE_OFFER]);
+    CHECK(!a->terms.has_url[LANE_OFFER] && a->terms.has_url[LANE_TEST]);
     CHECK_STR(a->parsed[LANE_SUCCESS].host, "example.com");
     CHECK_STR(a->parsed[LANE_SUCCESS].userinfo, "u:p");
     CHECK_EQ_INT(a->timeout_ms, 3000);

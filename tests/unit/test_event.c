@@ -61,7 +61,26 @@ static void states_reasons_and_lanes_have_names(void)
     CHECK_CSTR(lane_kind_name(LANE_SUCCESS), "success");
     CHECK_CSTR(lane_kind_name(LANE_FAILURE), "failure");
     CHECK_CSTR(lane_kind_name(LANE_OFFER), "offer");
-    CHECK_EQ_UINT(lane_of(7, LANE_OFFER), 31);
+    CHECK_CSTR(lane_kind_name(LANE_TEST), "test");
+    CHECK_EQ_UINT(lane_of(7, LANE_OFFER), 38);
+}
+
+static void tests_have_a_lane_where_they_have_a_url(void)
+{
+    struct app_terms terms = {.has_url = {[LANE_SUCCESS] = true}};
+    for (int t = EVENT_SURVEY_STARTED; t <= EVENT_TYPE_LAST; t++) {
+        enum event_type type = (enum event_type)t;
+        enum lane_kind own = event_lane(type);
+        terms.has_url[LANE_TEST] = false;
+        CHECK_EQ_INT(app_lane(&terms, type, true), own);
+        CHECK(app_wants(&terms, type, true, own));
+        terms.has_url[LANE_TEST] = true;
+        CHECK_EQ_INT(app_lane(&terms, type, false), own);
+        CHECK_EQ_INT(app_lane(&terms, type, true), own == LANE_NONE ? LANE_NONE : LANE_TEST);
+        CHECK(app_wants(&terms, type, false, own));
+        CHECK(!app_wants(&terms, type, true, own)); /* of an event from before */
+        CHECK(app_wants(&terms, type, true, LANE_TEST));
+    }
 }
 
 static void a_reason_belongs_to_one_state(void)
@@ -132,6 +151,7 @@ int main(void)
 {
     RUN(types_have_names_and_lanes);
     RUN(states_reasons_and_lanes_have_names);
+    RUN(tests_have_a_lane_where_they_have_a_url);
     RUN(a_reason_belongs_to_one_state);
     RUN(attempt_classes_say_what_counts);
     RUN(statuses_are_classed);

@@ -451,6 +451,27 @@ static void tests_are_withheld_where_the_app_says(void)
     terms.withhold_tests = false;
 }
 
+/* Whatever the reversal's settings are: who has heard of the original hears of it. */
+static void a_reversed_test_goes_where_it_went(void)
+{
+    struct candidate c = candidate_of(EVENT_OFFER_COMPLETED);
+    struct candidate back = candidate_of(EVENT_OFFER_COMPLETION_REVERSED);
+    c.is_test = true;
+    for (int i = 0; i < 4; i++) {
+        terms.has_url[LANE_TEST] = (i & 1) != 0;
+        struct event original = accept(&c, 0);
+        CHECK_EQ_INT(original.lane, i & 1 ? LANE_TEST : LANE_OFFER);
+        terms.has_url[LANE_TEST] = (i & 2) != 0;
+        struct rules_facts facts = {.original = &original, .last_event_no = original.event_no};
+        struct event e;
+        REQUIRE(rules_decide(&back, &facts, &e).kind == VERDICT_ACCEPTED);
+        CHECK(e.is_test);
+        CHECK_EQ_INT(e.lane, i ? LANE_TEST : LANE_OFFER);
+        CHECK_EQ_INT(e.reason_skipped, i == 1 ? REASON_NO_URL : REASON_NONE);
+    }
+    terms.has_url[LANE_TEST] = false;
+}
+
 int main(void)
 {
     RUN(an_event_known_by_its_key_is_repeated);
@@ -470,5 +491,6 @@ int main(void)
     RUN(what_intake_refuses_stays_refused);
     RUN(the_callback_starts_where_it_can_go);
     RUN(tests_are_withheld_where_the_app_says);
+    RUN(a_reversed_test_goes_where_it_went);
     return check_done("rules");
 }

@@ -301,7 +301,7 @@ static void get_event(struct record_reader *r, struct event *e)
     e->client_no = get_u32(r);
     e->event_no = get(r, 8);
     e->type = (enum event_type)get_range(r, EVENT_SURVEY_STARTED, EVENT_TYPE_LAST);
-    e->lane = (enum lane_kind)get_range(r, LANE_NONE, LANE_OFFER);
+    e->lane = (enum lane_kind)get_range(r, LANE_NONE, LANE_LAST);
     e->is_test = get_bool(r);
     e->reward_decimals = (uint8_t)get_range(r, 0, 6);
     e->occurred_ms = get_i64(r);

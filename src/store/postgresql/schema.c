@@ -63,7 +63,7 @@ static const char *const version_1[] = {
     " PRIMARY KEY(account_no,event_no,week,number,at_ms)) PARTITION BY RANGE(week)",
     /* Older ones, of what is not final: of no week that a partition's name has room for. */
     "CREATE TABLE attempt_kept PARTITION OF attempt FOR VALUES FROM (MINVALUE) TO (-100000)",
-    /* lane: app_no * 4 + kind; negative: a reversal held back. pending: else a resend's extra try.
+    /* lane: app_no * 5 + kind; negative: a reversal held back. pending: else a resend's extra try.
      */
     "CREATE TABLE waiting(account_no int, lane bigint, due_ms bigint, event_no bigint,"
     " period int NOT NULL, accepted_ms bigint NOT NULL, pending bool NOT NULL,"

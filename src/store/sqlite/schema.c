@@ -33,7 +33,7 @@ static const char version_1[] =
     /* Callbacks by account, app, type and state: search_set.h. */
     "CREATE TABLE search(key INT, block INT, events BLOB NOT NULL, PRIMARY KEY(key, block))"
     " WITHOUT ROWID;"
-    /* Callbacks that wait in their lane, by due time. lane: app_no * 4 + kind. */
+    /* Callbacks that wait in their lane, by due time. lane: app_no * 5 + kind. */
     "CREATE TABLE due(lane INT, due_ms INT, id INT, PRIMARY KEY(lane, due_ms, id)) WITHOUT ROWID;"
     "CREATE TABLE reversal(original_id INTEGER PRIMARY KEY, id INT NOT NULL);"
     "CREATE TABLE cap(app_no INT, panelist_hash INT, occurred_ms INT, id INT,"

@@ -207,24 +207,60 @@ void search_count(struct event_lookup *l, struct callback_count *c, enum callbac
 
 /* --- what waits ------------------------------------------------------------------------------- */
 
+/* The first event of a set that is of the lane: tests of the same type may be in another one. */
+static uint64_t first_of_lane(struct sql *q, sqlite3_stmt *rows, sqlite3_stmt *lane_of_event,
+                              uint32_t account_no, enum lane_kind kind)
+{
+    uint16_t offsets[SEARCH_BLOCK_EVENTS];
+    uint64_t found = 0;
+    while (found == 0 && sql_row(q, rows)) {
+        uint64_t first = event_id_of(account_no, (uint64_t)sql_int(rows, 0));
+        size_t count = search_block_offsets(sql_str(rows, 1), offsets);
+        for (size_t i = 0; i < count && found == 0; i++) {
+            sql_bind_int(lane_of_event, 1, (int64_t)(first + offsets[i]));
+            if (sql_row(q, lane_of_event) && sql_int(lane_of_event, 0) == (int64_t)kind)
+                found = first + offsets[i];
+            sql_reset(lane_of_event);
+        }
+    }
+    sql_reset(rows);
+    return found;
+}
+
+/* Few tests may wait among millions of real events: they are found by what is due or held back. */
+static uint64_t first_test_waiting(struct sql *q, uint32_t app_no)
+{
+    sqlite3_stmt *s = sql_prepare_f(
+        q,
+        "SELECT min(id) FROM (SELECT event.id FROM due CROSS JOIN event ON event.id=due.id"
+        " WHERE due.lane=?1 AND event.state=%d UNION ALL"
+        " SELECT id FROM event INDEXED BY event_held WHERE app_no=?2 AND lane=%d AND queue=2)",
+        CALLBACK_PENDING, LANE_TEST);
+    sql_bind_int(s, 1, (int64_t)lane_of(app_no, LANE_TEST));
+    sql_bind_int(s, 2, app_no);
+    uint64_t first = sql_row(q, s) ? (uint64_t)sql_int(s, 0) : 0;
+    sql_finalize(s);
+    return first;
+}
+
 uint64_t search_first_waiting(struct event_lookup *l, uint32_t account_no, uint32_t app_no,
                               enum lane_kind kind)
 {
     struct sql *q = &l->sql;
     uint64_t first = 0;
-    uint16_t offsets[SEARCH_BLOCK_EVENTS];
     struct range all = {event_id_of(account_no, 0), event_id_of(account_no, EVENT_NO_LAST)};
-    sqlite3_stmt *s = prepare_rows(q, "ASC LIMIT 1");
+    if (kind == LANE_TEST)
+        return first_test_waiting(q, app_no);
+    sqlite3_stmt *rows = prepare_rows(q, "ASC");
+    sqlite3_stmt *lane_of_event = sql_prepare(q, "SELECT lane FROM event WHERE id=?");
     for (enum event_type t = EVENT_SURVEY_COMPLETED; t <= EVENT_TYPE_LAST; t++) {
         if (event_lane(t) != kind)
             continue;
-        bind_rows(s, search_key(account_no, app_no, t, CALLBACK_PENDING), all);
-        if (sql_row(q, s) && search_block_offsets(sql_str(s, 1), offsets) > 0) {
-            uint64_t id = event_id_of(account_no, (uint64_t)sql_int(s, 0) + offsets[0]);
-            first = first == 0 || id < first ? id : first;
-        }
-        sql_reset(s);
+        bind_rows(rows, search_key(account_no, app_no, t, CALLBACK_PENDING), all);
+        uint64_t id = first_of_lane(q, rows, lane_of_event, account_no, kind);
+        first = id != 0 && (first == 0 || id < first) ? id : first;
     }
-    sql_finalize(s);
+    sql_finalize(lane_of_event);
+    sql_finalize(rows);
     return first;
 }

@@ -19,11 +19,18 @@ class App(Terms):
         self.id, self.secret = app_id, secret
         self.clients = {}  # integration, by ClientId
         self.is_enabled = True
-        self.url = dict.fromkeys(("success", "failure", "offer"), url)
+        self.url = dict(dict.fromkeys(("success", "failure", "offer"), url), test=None)
         self.disabled_lanes = set()
         self.final_statuses = []
         self.unwanted = set()  # types that are not among RewardTypes
         self.settings = {"LegacyFields": False, "ExtendedFields": False}
+
+    def has_urls(self):
+        return all(self.url[lane] for lane in ("success", "failure", "offer"))
+
+    def wants(self, c):
+        """A test of an event from before the app had its TestCallbackUrl goes nowhere."""
+        return c.kind not in self.unwanted and not (c.is_test and c.lane != "test" and self.url["test"])
 
 
 class Account:
@@ -64,6 +71,7 @@ class Account:
         c = Callback(event, app, at_text, reward, revenue, app.clients[event["ClientId"]])
         if event["Type"] == "offer_completion_reversed":
             c.take_from_original(self.by_id[event["OriginalRewardId"]])
+        c.choose_lane()
         self.reports.add(dict(event, PanelistId=c.panelist), at, c.revenue, c.reward, c.is_test)
         self.events.append(c)
         self.by_id[c.id] = c
@@ -73,7 +81,7 @@ class Account:
             c.end("skipped", "imported")
         elif app.url[c.lane] is None:
             c.end("skipped", "no_url")
-        elif c.kind in app.unwanted:
+        elif not app.wants(c):
             c.end("skipped", "not_wanted")
         elif c.original and not c.original.is_final():
             c.is_held = True
@@ -94,7 +102,7 @@ class Account:
                         c.end("skipped", "no_url")
                 elif c.lane in c.app.disabled_lanes:
                     continue
-                elif c.kind in c.app.unwanted:
+                elif not c.app.wants(c):
                     c.owes_try = False
                     if c.state == "pending":
                         c.end("skipped", "not_wanted")

@@ -54,6 +54,12 @@ class Callback:
         self.session = original.session if original.has_body else None  # an erased one has none
         self.offer, self.reward, self.revenue = original.offer, -original.reward, -original.revenue
 
+    def choose_lane(self):
+        """Tests have the app's TestCallbackUrl, if there is one; what is reversed there, too."""
+        follows = self.original and self.original.lane == "test"
+        if self.lane and self.is_test and (follows or self.app.url["test"]):
+            self.lane = "test"
+
     def answer(self, number):
         return self.script[min(number, len(self.script)) - 1]
 
@@ -94,7 +100,7 @@ class Callback:
         """The very bytes; of what was sent before an erasure: with the panelist of then."""
         panelist = str(panelist or self.panelist)
         signature = sig(panelist, self.id, self.app.secret)
-        fields = self.offer_fields(panelist) if self.lane == "offer" else self.survey_fields(panelist, signature)
+        fields = self.offer_fields(panelist) if LANES[self.kind] == "offer" else self.survey_fields(panelist, signature)
         return "{" + ",".join('"%s":%s' % pair for pair in [("Sig", text(signature))] + fields) + "}"
 
     def offer_fields(self, panelist):

@@ -19,7 +19,8 @@ PHASES = 6
 SCHEDULE = "300ms,300ms"
 TRIES = 3
 MISSED_S = 1.5  # longer than the whole schedule: every slot of what has waited so long has passed
-URL_FIELDS = {"success": "SuccessCallbackUrl", "failure": "FailureCallbackUrl", "offer": "OfferCallbackUrl"}
+URL_FIELDS = {"success": "SuccessCallbackUrl", "failure": "FailureCallbackUrl", "offer": "OfferCallbackUrl",
+              "test": "TestCallbackUrl"}
 
 
 class History:
@@ -168,7 +169,7 @@ class History:
     def recover(self):
         """All that is dead, or was skipped, of an app that has somewhere to send it to."""
         app = self.random.choice(self.account.apps)
-        if app.disabled_lanes or not app.is_enabled or None in app.url.values():
+        if app.disabled_lanes or not app.is_enabled or not app.has_urls():
             return
         state = self.random.choice(("dead", "skipped"))
         found = [c for c in self.account.callbacks() if c.app is app and c.state == state and c.has_body]
@@ -262,7 +263,7 @@ class History:
 
     def send_test(self):
         app = self.random.choice([a for a in self.account.apps])
-        if not (app.is_enabled and app.url["offer"]):
+        if not (app.is_enabled and (app.url["test"] or app.url["offer"])):
             return
         status = self.random.choice((200, 404, 410, 500))
         answer = self.client.post("/api/v1/apps/%s/test-callback" % app.id,
