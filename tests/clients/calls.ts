@@ -59,7 +59,13 @@ const wrongType: Event['Type'] = 'survey_finished';
 // @ts-expect-error surveys have no offer
 const wrongField: Event = { ...event(0), OfferId: 1 };
 // @ts-expect-error an offer has a title
-const wrongOffer: Event = { EventId: 'o', Type: 'offer_clicked', ClientId: 'c', PanelistId: 'u', OfferId: 1 };
+const wrongOffer: Event = {
+  EventId: 'o',
+  Type: 'offer_clicked',
+  ClientId: 'c',
+  PanelistId: 'u',
+  OfferId: 1,
+};
 // @ts-expect-error PanelistId is a text
 const wrongPanelist: Received['PanelistId'] = 1;
 // @ts-expect-error no such parameter

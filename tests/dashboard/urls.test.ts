@@ -63,6 +63,55 @@ test('urls: the first page of an app shows all three, tests them, and sets them 
   await bad.stop();
 });
 
+test('urls: tests have a URL of their own, and each URL is still tested by itself', async () => {
+  const { daemon } = await theStage();
+  const receiver = await Receiver.start();
+  await daemon.good('POST', '/api/v1/partners/sunny-games/apps', {
+    AppId: 'tests-app',
+    Name: 'Tests App',
+    CurrencyValue: 10,
+    SuccessCallbackUrl: `${receiver.url.replace('//', '//user:pass@')}/success`,
+  });
+  const client = { ClientId: 'tests-sdk', Integration: 'sdk' };
+  await daemon.good('POST', '/api/v1/apps/tests-app/clients', client);
+  const window = await windowOf('developer', 'sunny-games');
+  window.expect(/status of 400/);
+  await window.go('/apps/tests-app');
+  const card = window.page.getByRole('form', { name: 'Tests', exact: true });
+  const group = (name: string) => window.page.getByRole('group', { name, exact: true });
+  await group('Success (surveys)').waitFor();
+  await window.lacks(group('Tests'));
+  await card.getByLabel('Test Callback URL').fill('ftp://nowhere');
+  await card.getByRole('button', { name: 'Save' }).click();
+  await card.getByText(/http/).first().waitFor();
+  await card.getByLabel('Test Callback URL').fill(`${receiver.url}/tests`);
+  await card.getByRole('button', { name: 'Save' }).click();
+  await window.said('Saved.');
+  await group('Tests').getByText(`${receiver.url}/tests`).waitFor();
+  for (const [name, path] of [
+    ['Tests', '/tests'],
+    ['Success (surveys)', '/success'],
+  ] as const) {
+    await window.button(`Test ${name}`).click();
+    await group(name).getByText('Delivered: answered 200').waitFor();
+    assert.equal(receiver.received.at(-1)!.path, path);
+  }
+  const event = { Type: 'survey_completed', ClientId: 'tests-sdk', PanelistId: 'p' };
+  await daemon.good('POST', '/api/v1/events', [
+    { ...event, EventId: 'of-a-test', RevenueAmount: 1, IsTest: true },
+  ]);
+  await until('the test is sent', () =>
+    Promise.resolve(receiver.received.some(one => one.body.includes('of-a-test'))),
+  );
+  assert.equal(receiver.received.at(-1)!.path, '/tests');
+  await window.go('/console?app=tests-app');
+  await window.button('Send').click();
+  await window.see('Delivered: answered 200');
+  assert.equal(receiver.received.at(-1)!.path, '/tests');
+  await window.close();
+  await receiver.stop();
+});
+
 test('urls: a test is never green when the receiver says wrong, and tests have a log', async () => {
   const { daemon } = await theStage();
   const receiver = await Receiver.start();

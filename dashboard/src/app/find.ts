@@ -32,6 +32,7 @@ const endpointsOf = (app: App): [Endpoint['Endpoint'], string | null][] => [
   ['success', app.SuccessCallbackUrl],
   ['failure', app.FailureCallbackUrl],
   ['offer', app.OfferCallbackUrl],
+  ['test', app.TestCallbackUrl],
 ];
 
 /** Whether somebody means a URL: ids have no such characters, or hardly ever. */

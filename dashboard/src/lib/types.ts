@@ -99,6 +99,7 @@ export interface App {
   SuccessCallbackUrl: string | null;
   FailureCallbackUrl: string | null;
   OfferCallbackUrl: string | null;
+  TestCallbackUrl: string | null;
   TimeoutSeconds: number;
   MaxConcurrency: number;
   RatePerSecond: number | null;
@@ -237,7 +238,7 @@ export type EndpointHealth =
   | 'not_configured';
 
 export interface Endpoint {
-  Endpoint: 'success' | 'failure' | 'offer';
+  Endpoint: 'success' | 'failure' | 'offer' | 'test';
   Url: string | null;
   State:
     'open' | 'paused' | 'suspended' | 'host_down' | 'disabled' | 'app_disabled' | 'not_configured';

@@ -19,6 +19,7 @@ export const endpointNames: Record<Endpoint['Endpoint'], string> = {
   success: 'Success',
   failure: 'Failure',
   offer: 'Offers',
+  test: 'Tests',
 };
 
 export function HealthBadge({ health }: { health: EndpointHealth }) {
@@ -26,9 +27,15 @@ export function HealthBadge({ health }: { health: EndpointHealth }) {
   return <Badge tone={tone}>{title}</Badge>;
 }
 
+const tabs: Record<Endpoint['Endpoint'], string> = {
+  success: 'postback',
+  failure: 'postback',
+  offer: 'callback',
+  test: '', // the first one
+};
+
 /** The page of an app on which the URL stands; the operator names the partner. */
-export const tabOf = (endpoint: Endpoint['Endpoint']) =>
-  endpoint === 'offer' ? 'callback' : 'postback';
+export const tabOf = (endpoint: Endpoint['Endpoint']) => tabs[endpoint];
 
 /** To the page where its URL stands, for its own partner. */
 export function EndpointLink({ of }: { of: UnhealthyEndpoint }) {

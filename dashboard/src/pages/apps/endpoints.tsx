@@ -27,6 +27,7 @@ const about: Record<Kind, { title: string; url: keyof App; test: RewardType }> =
     test: 'survey_disqualified',
   },
   offer: { title: 'Offers', url: 'OfferCallbackUrl', test: 'offer_completed' },
+  test: { title: 'Tests', url: 'TestCallbackUrl', test: 'survey_completed' },
 };
 
 const allKinds: Kind[] = ['success', 'failure', 'offer'];
@@ -47,7 +48,11 @@ export function TestButton({ app, kind }: { app: App; kind: Kind }) {
   const send = () =>
     sending.run(async () => {
       setResult(null);
-      const body = { RewardType: about[kind].test, PanelistId: 'test-user-1' };
+      const body = {
+        RewardType: about[kind].test,
+        PanelistId: 'test-user-1',
+        Url: app.TestCallbackUrl ? app[about[kind].url] : undefined, // else it would go there
+      };
       const sent = await post<TestAttempt>(path`/api/v1/apps/${app.AppId}/test-callback`, body);
       log.add(about[kind].test, sent);
       setResult(sent);
@@ -128,7 +133,7 @@ function AllThree(props: TabProps) {
           type="url"
           mono
           placeholder="https://"
-          hint="Replaces the three URLs above. RewardType tells your server the type of each callback."
+          hint="Replaces the URLs above, but that of tests. RewardType tells your server the type of each callback."
           value={url}
           onChange={setUrl}
           fault={fault}
@@ -150,7 +155,7 @@ export function UrlsCard(props: TabProps) {
   const find = (kind: Kind) => endpoints.find(one => one.Endpoint === kind);
   return (
     <Card title="Callback URLs" text="Where the callbacks of this app are sent.">
-      {allKinds.map(kind => (
+      {[...allKinds, ...(app.TestCallbackUrl ? (['test'] as const) : [])].map(kind => (
         <OneUrl key={kind} app={app} kind={kind} endpoint={find(kind)} />
       ))}
       {may('apps:write') && <AllThree {...props} />}

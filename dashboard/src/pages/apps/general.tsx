@@ -8,6 +8,7 @@ import { DeliveriesCard } from '../deliveries/deliveries';
 import { UrlsCard } from './endpoints';
 import type { TabProps } from './loaded';
 import { SettingsCard } from './settings';
+import { UrlField } from './urls';
 
 const samples = ['0.05', '0.35', '1.00', '4.20', '12.50'];
 
@@ -135,7 +136,6 @@ export function GeneralTab(props: TabProps) {
         values={{
           Enabled: app.Enabled,
           NegativeAdHoc: app.NegativeAdHoc,
-          WithholdTests: app.WithholdTests,
         }}
       >
         {draft => (
@@ -151,6 +151,24 @@ export function GeneralTab(props: TabProps) {
               hint="Lets the operator claw back overpayments found in a reconciliation."
               checked={draft.on('NegativeAdHoc')}
               onChange={on => draft.set('NegativeAdHoc', on)}
+            />
+          </>
+        )}
+      </SettingsCard>
+      <SettingsCard
+        {...props}
+        title="Tests"
+        text="Where the callbacks of test events are sent."
+        values={{ TestCallbackUrl: app.TestCallbackUrl, WithholdTests: app.WithholdTests }}
+        nullable={['TestCallbackUrl']}
+      >
+        {draft => (
+          <>
+            <UrlField
+              draft={draft}
+              name="TestCallbackUrl"
+              label="Test Callback URL"
+              hint="Tests of every type go only here; real callbacks never do. Tests that wait for another URL are skipped. Empty: tests go to the URL of their type."
             />
             <CheckField
               label="Withhold tests"

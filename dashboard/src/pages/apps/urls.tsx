@@ -18,7 +18,7 @@ import { LastFailure, OtherTab, TestButton } from './endpoints';
 import { SecretCard } from './secret';
 import { SettingsCard, type Draft } from './settings';
 
-function UrlField({
+export function UrlField({
   draft,
   name,
   label,

@@ -107,7 +107,7 @@ function SendPanel({ app }: { app: App }) {
   const [result, setResult] = useState<Sent | null>(null);
   const sending = useSending();
   const log = useTestLog(app.AppId);
-  const configured = app[urlOf[type]] as string | null;
+  const configured = app.TestCallbackUrl ?? (app[urlOf[type]] as string | null);
   const isClick = type === 'offer_clicked';
   const send = () =>
     sending.run(async () => {
