@@ -273,7 +273,7 @@ test('people: the other sessions are listed and can be ended', async () => {
 
 test('people: everybody chooses their own e-mail', async () => {
   const { daemon } = await theStage();
-  const email = 'mia@sunny.example';
+  const email = 'una@sunny.example';
   const window = await freshWindow(email, 'analyst', 'sunny-games');
   await window.go('/account');
   await window.lacks(window.field('Books'));

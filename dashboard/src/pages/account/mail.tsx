@@ -31,10 +31,10 @@ export function MailCard() {
       say('Saved.');
     });
   return (
-    <Card title="E-mail" text="Which messages you get, and when.">
+    <Card title="Messages by e-mail" text="Which ones you get, and when.">
       <ProblemNotice problem={problem} retry={reload} />
       {data && (
-        <Form onSend={save} label="E-mail">
+        <Form onSend={save} label="Messages by e-mail">
           <div class="grid-2">
             {kinds.map(
               ([kind, label]) =>
