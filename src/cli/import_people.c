@@ -157,7 +157,7 @@ static bool read_people(struct people_import *in, FILE *f)
     if (in->count > PEOPLE_MOST)
         return command_fail(1, "the file has more than %d people: split it", PEOPLE_MOST) == 0;
     find_repeated(in);
-    return in->wrong == 0 || command_fail(1, "nobody was invited: mend the file first") == 0;
+    return in->wrong == 0 || command_fail(1, "nobody was invited: correct the file first") == 0;
 }
 
 /* --- the daemon --------------------------------------------------------------------------------

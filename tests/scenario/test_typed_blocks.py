@@ -58,6 +58,8 @@ def beside_the_service(page, env):
     subprocess.run(["apt", "install", "package"], cwd=env["HOME"], env=env, check=True, timeout=60)
     partner = Api(8080, env["POSTBACKD_OPERATOR_KEY"]).post("/api/v1/partners", {"PartnerId": "acme", "Name": "Acme"})
     assert partner.status == 201, partner
+    invited = '{"Email":"eve@acme.example","Role":"developer","PartnerId":"acme"}\n'
+    (Path(env["HOME"]) / "people.ndjson").write_text(invited)
     return type_all(page, env)
 
 
