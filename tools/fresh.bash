@@ -47,7 +47,7 @@ SOURCES
     mkdir -p "$root/etc/ssl/certs" "$root/usr/local/share"
     [ ! -f /etc/ssl/certs/ca-certificates.crt ] || cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"
     [ ! -d /usr/local/share/ca-certificates ] || cp -rL /usr/local/share/ca-certificates "$root/usr/local/share/"
-    [ -z "$kept" ] || cp -a --reflink=auto "$root" "$kept"
+    [ -z "$kept" ] || { mkdir -p "$FRESH_CACHE" && cp -a --reflink=auto "$root" "$kept"; }
 }
 
 proxies=()
