@@ -48,7 +48,6 @@ struct all_callbacks {
     size_t arena_count, arena_capacity;
     struct found *found; /* newest first, at most `limit` */
     size_t count, capacity;
-    bool found_more;          /* and left out as older than those */
     struct log_place *unread; /* the last row read, of each account that has more */
     size_t unread_count, unread_capacity;
     size_t looked_at;
@@ -84,7 +83,6 @@ static void keep_rows(struct all_callbacks *l)
     }
     if (l->count > 0)
         qsort(l->found, l->count, sizeof *l->found, newest_first);
-    l->found_more |= l->count > l->limit;
     l->count = l->count < l->limit ? l->count : l->limit;
     l->looked_at += list->count;
     if (list->more) {

@@ -47,7 +47,6 @@ struct people_job {
     char new_hash[PASSWORD_HASH_BYTES];
     char token[TOKEN_BYTES + 1]; /* of a session begun or changed: becomes the cookie */
     char recovery[RECOVERY_CODES][RECOVERY_CODE_BYTES + 1];
-    bool with_recovery;
     struct people_change change;
     struct audit_note notes[JOB_NOTES_MAX];
     size_t note_count;

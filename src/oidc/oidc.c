@@ -436,14 +436,6 @@ void oidc_free(struct oidc *o)
     free(o);
 }
 
-size_t oidc_count(struct oidc *o)
-{
-    struct generation *g = generation_ref(o);
-    size_t count = g->providers.count;
-    generation_unref(g);
-    return count;
-}
-
 struct oidc_client *oidc_client_at(struct oidc *o, size_t place)
 {
     struct generation *g = generation_ref(o);

@@ -28,7 +28,6 @@ void oidc_abort(struct oidc *o); /* questions under way end soon, and are not go
 void oidc_free(struct oidc *o);  /* NULL too; no reference is left */
 
 /* --- any thread ------------------------------------------------------------------------------ */
-size_t oidc_count(struct oidc *o);
 /* Of its place in the file (from 0), or of its key; NULL: there is none. A reference. */
 struct oidc_client *oidc_client_at(struct oidc *o, size_t place);
 struct oidc_client *oidc_client_of(struct oidc *o, struct str key);

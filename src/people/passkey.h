@@ -7,8 +7,6 @@
 #include "people/user.h"
 
 #define PASSKEYS_PER_USER 10
-#define PASSKEY_NAME_BYTES 256
-#define PASSKEY_ID_BYTES 32
 /* Longer ones are refused; texts are base64url. */
 #define PASSKEY_CREDENTIAL_BYTES 1023 /* the most that the standard allows */
 #define PASSKEY_KEY_BYTES 600         /* an RSA key of 4,096 bits has 550 */

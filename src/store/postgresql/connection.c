@@ -5,7 +5,6 @@
 #include "base/env.h"
 #include "base/log.h"
 
-#include <endian.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -561,14 +560,6 @@ struct str pg_str(const PGresult *r, int row, int column)
     if (pg_is_null(r, row, column))
         return STR_NONE;
     return (struct str){PQgetvalue(r, row, column), (size_t)PQgetlength(r, row, column)};
-}
-
-struct key128 pg_key(const PGresult *r, int row, int column)
-{
-    ASSERT(PQgetlength(r, row, column) == 16);
-    uint64_t parts[2];
-    memcpy(parts, PQgetvalue(r, row, column), sizeof parts);
-    return (struct key128){be64toh(parts[0]), be64toh(parts[1])};
 }
 
 __int128 pg_money(const PGresult *r, int row, int column)
