@@ -23,13 +23,7 @@ static void prepare(struct apply *a)
            "0,0,c13,c14,c15,NULL,NULL,NULL,NULL,NULL,0,0,?1,c24,0,c26,0,0,0,c30,c31,c32"
            " FROM feed");
     a->erasing.find = sql_prepare(q, "SELECT " STATUS_COLUMNS " FROM event WHERE id=?");
-    a->older.find = sql_prepare(q, "SELECT " STATUS_COLUMNS
-                                   ",id FROM feed CROSS JOIN event ON event.id=feed.c0");
-    a->older.set = sql_prepare(
-        q, "UPDATE event SET state=?,reason=?,queue=?,manual=?,"
-           "failed_attempts=?,slot=?,due_ms=?,attempts=max(attempts,?),counted=counted|?"
-           " WHERE id=?");
-    apply_delivered_prepare(a);
+    apply_older_prepare(a);
     apply_search_prepare(a);
     apply_due_prepare(a);
     a->waiting.add = sql_prepare(q, "INSERT INTO waiting VALUES(?1,?2,?3)"

@@ -34,7 +34,6 @@ struct apply_row {
     const struct mem_entry *entry;
     const struct event *event; /* NULL: the event is older */
     bool is_plain, has_body;   /* of a new one */
-    bool is_settled;           /* of an older one: written */
 };
 
 struct apply_waits {
@@ -48,12 +47,16 @@ struct apply_waits {
 struct apply_due_rows { /* apply_due.c */
     sqlite3_stmt *add, *drop, *drop_range, *pass;
     struct apply_dues coming, leaving;
-    const struct apply_due *at, *end; /* where drop_range stands, in the order of the table */
+    const struct apply_due *done; /* those that drop_range means, in the order of the table */
+    size_t done_count;
 };
 
-struct apply_delivering { /* apply_delivered.c */
-    sqlite3_stmt *set;
-    struct apply_row *at, *end; /* where it stands, in the order of the table */
+#define OLDER_AT_ONCE 128
+
+struct apply_older_rows { /* apply_older.c */
+    sqlite3_stmt *find, *set, *set_delivered;
+    uint64_t delivered[OLDER_AT_ONCE]; /* those that set_delivered means, in order */
+    size_t delivered_count;
 };
 
 struct apply_waiting_rows { /* apply_waiting.c: how many more wait than before, in parts */
@@ -111,7 +114,7 @@ struct apply {
     } rows;
     struct {
         sqlite3_stmt *find, *set;
-    } older, reports;
+    } reports;
     struct {
         sqlite3_stmt *set, *drop;
     } objects;
@@ -123,7 +126,7 @@ struct apply {
         sqlite3_stmt *add;
         struct delivery_stats_rows rows; /* what the transaction adds */
     } stats;
-    struct apply_delivering delivering;
+    struct apply_older_rows older;
     struct apply_due_rows due;
     struct apply_waiting_rows waiting;
     struct apply_search_rows search;
@@ -159,10 +162,8 @@ void apply_drop_cached(struct apply *a);
 /* Steps of apply_memtable. */
 void apply_keys(struct apply *a); /* apply_keys.c: segments, keys, bodies, panelists */
 void apply_rows(struct apply *a); /* apply_rows.c: event rows and states, due */
-/* apply_delivered.c: of older rows, by id, those that are simply delivered; apply_older.c: the
- * others, which are put in front. */
-void apply_delivered_prepare(struct apply *a);
-MUST_CHECK size_t apply_delivered(struct apply *a, struct apply_row *rows, size_t count);
+/* apply_older.c: states of older rows, in the order of ids */
+void apply_older_prepare(struct apply *a);
 void apply_older(struct apply *a, const struct apply_row *rows, size_t count);
 /* apply_due.c: what comes into the lanes and what leaves them, gathered and then written. */
 void apply_due_prepare(struct apply *a);

@@ -86,24 +86,21 @@ static void drop_some(struct apply *a, const struct apply_due *first, size_t cou
         drop_some(a, first + count / 2, count - count / 2);
         return;
     }
-    a->due.at = first;
-    a->due.end = first + count;
+    a->due.done = first;
+    a->due.done_count = count;
     bind_range(a->due.drop_range, first, first + count - 1);
     sql_run(&a->sql, a->due.drop_range);
 }
 
-/* Whether it is one of those meant; they are asked for in their order. */
+/* SQL: whether it is one of those meant. */
 static void is_done(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     ASSERT(argc == 2);
-    struct apply *a = sqlite3_user_data(context);
-    const struct apply_due *at = a->due.at, *end = a->due.end;
-    int64_t due_ms = sqlite3_value_int64(argv[0]);
-    uint64_t id = (uint64_t)sqlite3_value_int64(argv[1]);
-    while (at < end && (at->due_ms < due_ms || (at->due_ms == due_ms && at->id < id)))
-        at++;
-    a->due.at = at;
-    sqlite3_result_int(context, at < end && at->due_ms == due_ms && at->id == id);
+    const struct apply_due_rows *due = sqlite3_user_data(context);
+    struct apply_due at = {due->done->lane, sqlite3_value_int64(argv[0]),
+                           (uint64_t)sqlite3_value_int64(argv[1])};
+    sqlite3_result_int(context,
+                       bsearch(&at, due->done, due->done_count, sizeof at, by_due) != NULL);
 }
 
 static void drop_due(struct apply *a)
@@ -145,8 +142,8 @@ void apply_due(struct apply *a)
 void apply_due_prepare(struct apply *a)
 {
     struct sql *q = &a->sql;
-    ASSERT(sqlite3_create_function_v2(q->db, "is_done", 2, SQLITE_UTF8, a, is_done, NULL, NULL,
-                                      NULL) == SQLITE_OK);
+    ASSERT(sqlite3_create_function_v2(q->db, "is_done", 2, SQLITE_UTF8, &a->due, is_done, NULL,
+                                      NULL, NULL) == SQLITE_OK);
     a->due.add = sql_prepare(q, "INSERT OR IGNORE INTO due SELECT c0,c1,c2 FROM feed");
     a->due.drop = sql_prepare(q, "DELETE FROM due WHERE lane=? AND due_ms=? AND id=?");
     a->due.drop_range = sql_prepare(q, "DELETE FROM due WHERE lane=?1 AND (due_ms,id)>=(?2,?3)"

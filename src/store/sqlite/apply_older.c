@@ -1,12 +1,18 @@
-/* States of older events, row by row: whatever becomes of a callback. What becomes of most is in
- * apply_delivered.c. */
+/* States of older events. Their rows are read many at a time, and each is written by itself, but
+ * for what becomes of most: a callback that waited in its lane is delivered. Such rows change
+ * alike, so one statement goes through those that lie together and writes those that are meant
+ * (docs/decisions/hot-path.md). */
 #include "store/sqlite/apply.h"
 
 #include "base/alloc.h"
 
+#include <stdlib.h>
+
 #include "store/sqlite/row.h"
 
-#define UPDATED_AT_ONCE 128
+/* Rows of others that a statement may pass between two that are meant: passing so many costs what
+ * beginning anew does. */
+#define GAP_MOST 16
 
 /* The writer has decided what becomes of an erased callback whose try ends (intake.c); the
  * texts of its attempt are still to go. */
@@ -24,30 +30,8 @@ struct older {
     struct apply_callback callback;
 };
 
-static void update_event(struct apply *a, const struct older *before)
-{
-    const struct mem_entry *entry = before->entry;
-    struct callback_status after = entry->status;
-    if (before->callback.segment == 0)
-        note_late(a, entry->id);
-    if (before->status.wait == WAIT_DUE)
-        apply_queue_done(a, before->status.lane, before->status.place.due_ms, entry->id);
-    sqlite3_stmt *s = a->older.set;
-    sql_bind_int(s, 1, after.state);
-    sql_bind_int(s, 2, after.reason);
-    sql_bind_int(s, 3, after.wait);
-    sql_bind_int(s, 4, after.manual);
-    sql_bind_int(s, 5, after.place.failed_attempts);
-    sql_bind_int(s, 6, after.place.slot);
-    sql_bind_int(s, 7, after.place.due_ms);
-    sql_bind_int(s, 8, after.attempts);
-    sql_bind_int(s, 9, entry->counted);
-    sql_bind_int(s, 10, (int64_t)entry->id);
-    sql_run(&a->sql, s);
-    if (after.wait == WAIT_DUE)
-        apply_queue_due(a, before->status.lane, after.place.due_ms, entry->id);
-    apply_moved(a, &before->callback, before->status.state, after.state, entry->counted);
-}
+/* --- the rows as they were --------------------------------------------------------------------
+ */
 
 static void id_column(const void *context, size_t row, int column, sqlite3_context *to)
 {
@@ -55,7 +39,8 @@ static void id_column(const void *context, size_t row, int column, sqlite3_conte
     feed_int(to, (int64_t)((const struct apply_row *)context)[row].id);
 }
 
-/* The rows of order[0..count), but for those that are not there. */
+/* The rows of order[0..count), but for those that are not there. One statement reads many at half
+ * of what a statement for each costs. */
 static size_t read_older(struct apply *a, const struct apply_row *order, size_t count,
                          struct older *ret)
 {
@@ -75,15 +60,117 @@ static size_t read_older(struct apply *a, const struct apply_row *order, size_t 
     return found;
 }
 
-/* Read some, change them, read the next: one statement reads many at half of what a statement for
- * each costs. */
+/* --- the rows as they are ---------------------------------------------------------------------
+ */
+
+static void set_row(struct apply *a, const struct mem_entry *entry)
+{
+    const struct callback_status *after = &entry->status;
+    sqlite3_stmt *s = a->older.set;
+    sql_bind_int(s, 1, after->state);
+    sql_bind_int(s, 2, after->reason);
+    sql_bind_int(s, 3, after->wait);
+    sql_bind_int(s, 4, after->manual);
+    sql_bind_int(s, 5, after->place.failed_attempts);
+    sql_bind_int(s, 6, after->place.slot);
+    sql_bind_int(s, 7, after->place.due_ms);
+    sql_bind_int(s, 8, after->attempts);
+    sql_bind_int(s, 9, entry->counted);
+    sql_bind_int(s, 10, (int64_t)entry->id);
+    sql_run(&a->sql, s);
+}
+
+/* Whether set_delivered says all that has become of the callback. */
+static bool is_simple(const struct older *before)
+{
+    const struct callback_status *was = &before->status, *after = &before->entry->status;
+    return was->state == CALLBACK_PENDING && was->wait == WAIT_DUE &&
+           after->state == CALLBACK_DELIVERED && after->wait == WAIT_NOT &&
+           before->entry->counted == COUNTED_DELIVERED && was->reason == after->reason &&
+           was->manual == after->manual && was->attempts + 1 == after->attempts &&
+           before->callback.segment != 0; /* not erased */
+}
+
+static int by_id(const void *x, const void *y)
+{
+    uint64_t a = *(const uint64_t *)x, b = *(const uint64_t *)y;
+    return (a > b) - (a < b);
+}
+
+/* SQL: whether the id is one of those delivered. */
+static void is_delivered(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    ASSERT(argc == 1);
+    const struct apply_older_rows *older = sqlite3_user_data(context);
+    uint64_t id = (uint64_t)sqlite3_value_int64(argv[0]);
+    sqlite3_result_int(
+        context, bsearch(&id, older->delivered, older->delivered_count, sizeof id, by_id) != NULL);
+}
+
+static void set_delivered(struct apply *a)
+{
+    const uint64_t *ids = a->older.delivered;
+    size_t count = a->older.delivered_count, start = 0;
+    for (size_t i = 1; i <= count; i++) {
+        if (i < count && ids[i] - ids[i - 1] <= GAP_MOST)
+            continue;
+        sql_bind_int(a->older.set_delivered, 1, (int64_t)ids[start]);
+        sql_bind_int(a->older.set_delivered, 2, (int64_t)ids[i - 1]);
+        sql_run(&a->sql, a->older.set_delivered);
+        start = i;
+    }
+}
+
+/* --- both -------------------------------------------------------------------------------------
+ */
+
+/* What it changes besides its own row. */
+static void move(struct apply *a, const struct older *before)
+{
+    const struct callback_status *after = &before->entry->status;
+    uint64_t id = before->entry->id;
+    if (before->callback.segment == 0)
+        note_late(a, id);
+    if (before->status.wait == WAIT_DUE)
+        apply_queue_done(a, before->status.lane, before->status.place.due_ms, id);
+    if (after->wait == WAIT_DUE)
+        apply_queue_due(a, before->status.lane, after->place.due_ms, id);
+    apply_moved(a, &before->callback, before->status.state, after->state, before->entry->counted);
+}
+
 void apply_older(struct apply *a, const struct apply_row *rows, size_t count)
 {
-    struct older before[UPDATED_AT_ONCE];
-    for (size_t done = 0; done < count; done += UPDATED_AT_ONCE) {
-        size_t most = count - done < UPDATED_AT_ONCE ? count - done : UPDATED_AT_ONCE;
+    struct older before[OLDER_AT_ONCE];
+    for (size_t done = 0; done < count; done += OLDER_AT_ONCE) {
+        size_t most = count - done < OLDER_AT_ONCE ? count - done : OLDER_AT_ONCE;
         size_t found = read_older(a, rows + done, most, before);
-        for (size_t i = 0; i < found; i++)
-            update_event(a, &before[i]);
+        a->older.delivered_count = 0;
+        for (size_t i = 0; i < found; i++) {
+            move(a, &before[i]);
+            if (is_simple(&before[i]))
+                a->older.delivered[a->older.delivered_count++] = before[i].entry->id;
+            else
+                set_row(a, before[i].entry);
+        }
+        set_delivered(a);
     }
+}
+
+void apply_older_prepare(struct apply *a)
+{
+    struct sql *q = &a->sql;
+    ASSERT(sqlite3_create_function_v2(q->db, "is_delivered", 1, SQLITE_UTF8, &a->older,
+                                      is_delivered, NULL, NULL, NULL) == SQLITE_OK);
+    a->older.find = sql_prepare(q, "SELECT " STATUS_COLUMNS
+                                   ",id FROM feed CROSS JOIN event ON event.id=feed.c0");
+    a->older.set = sql_prepare(
+        q, "UPDATE event SET state=?,reason=?,queue=?,manual=?,"
+           "failed_attempts=?,slot=?,due_ms=?,attempts=max(attempts,?),counted=counted|?"
+           " WHERE id=?");
+    a->older.set_delivered = sql_prepare_f(
+        q,
+        "UPDATE OR FAIL event SET state=%d,queue=%d,failed_attempts=0,slot=0,due_ms=0,"
+        "attempts=attempts+1,counted=counted|%u"
+        " WHERE id>=? AND id<=? AND is_delivered(id)",
+        CALLBACK_DELIVERED, WAIT_NOT, COUNTED_DELIVERED);
 }

@@ -1,5 +1,5 @@
 /* Event rows: new ones with the state their callback has reached by now, the states of older ones
- * (apply_delivered.c, apply_older.c), and what waits in the lanes (apply_due.c). */
+ * (apply_older.c), and what waits in the lanes (apply_due.c). */
 #include "store/sqlite/apply.h"
 
 #include "base/alloc.h"
@@ -190,7 +190,7 @@ void apply_rows(struct apply *a)
     }
     sort_rows(order, added);
     sort_rows(order + updated, m->entry_count - updated);
-    apply_older(a, order + updated, apply_delivered(a, order + updated, m->entry_count - updated));
+    apply_older(a, order + updated, m->entry_count - updated);
     add_events(a, order, added);
     for (size_t i = 0; i < added; i++)
         if (order[i].has_body)
