@@ -7,9 +7,9 @@
 #include "accounts/directory.h"
 
 #include "accounts/entry.h"
-#include "accounts/index.h"
 #include "base/alloc.h"
 #include "base/env.h"
+#include "base/index.h"
 
 #include <pthread.h>
 #include <sodium.h>

@@ -69,6 +69,16 @@ struct hash_node *hash_map_next(const struct hash_node *node)
     return of_hash(node->next, node->hash);
 }
 
+struct hash_node *hash_map_after(const struct hash_map *map, const struct hash_node *node)
+{
+    if (node && node->next)
+        return node->next;
+    size_t bucket = node ? (node->hash & (map->capacity - 1)) + 1 : 0;
+    while (bucket < map->capacity && !map->buckets[bucket])
+        bucket++;
+    return bucket < map->capacity ? map->buckets[bucket] : NULL;
+}
+
 void hash_map_visit(struct hash_map *map, void (*visit)(void *context, struct hash_node *node),
                     void *context)
 {

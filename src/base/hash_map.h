@@ -22,6 +22,8 @@ void hash_map_remove(struct hash_map *map, struct hash_node *node); /* must be i
 /* Nodes of that hash, one after the other; NULL: no further one. */
 struct hash_node *hash_map_first(const struct hash_map *map, uint64_t hash);
 struct hash_node *hash_map_next(const struct hash_node *node);
+/* All nodes, in no order: the next one; the first behind NULL; NULL behind the last. */
+struct hash_node *hash_map_after(const struct hash_map *map, const struct hash_node *node);
 /* Calls visit with each node; visit may remove (and free) the node it is given. */
 void hash_map_visit(struct hash_map *map, void (*visit)(void *context, struct hash_node *node),
                     void *context);

@@ -12,7 +12,7 @@
 #include "operations/recipient.h"
 #include "operations/running.h"
 
-#include "accounts/index.h"
+#include "base/index.h"
 
 #define LOOK_MS 1000
 #define NOTICES_MOST 20000

@@ -108,9 +108,10 @@ bool people_reseal(struct people *p, struct people_change *change)
     CHECK_MAGIC(p, PEOPLE_MAGIC);
     ASSERT(!change->user);
     pthread_mutex_lock(&p->lock);
-    for (size_t i = 0; i < p->users.capacity && !change->user; i++) {
-        const struct user *u = p->users.slots[i].entry;
-        if (u && u->under_second_key)
+    for (struct index_node *at = index_after(&p->users, NULL); at && !change->user;
+         at = index_after(&p->users, at)) {
+        const struct user *u = at->entry;
+        if (u->under_second_key)
             change->user = user_pack(u);
     }
     pthread_mutex_unlock(&p->lock);

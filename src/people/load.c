@@ -91,12 +91,13 @@ bool people_refresh(struct people *p, struct arena *arena, enum object_kind kind
 static struct str user_without_partner(struct people *p, struct directory *directory,
                                        struct arena *arena)
 {
-    for (size_t i = 0; i < p->users.capacity; i++) {
-        const struct user *u = p->users.slots[i].entry;
+    for (struct index_node *at = index_after(&p->users, NULL); at;
+         at = index_after(&p->users, at)) {
+        const struct user *u = at->entry;
         struct partner *partner =
-            u && u->account_no ? directory_partner_by_no(directory, u->account_no) : NULL;
+            u->account_no ? directory_partner_by_no(directory, u->account_no) : NULL;
         entry_unref(partner);
-        if (u && u->account_no && !partner)
+        if (u->account_no && !partner)
             return arena_str(arena, u->id);
     }
     return STR_NONE;
@@ -104,9 +105,10 @@ static struct str user_without_partner(struct people *p, struct directory *direc
 
 static struct str session_without_user(struct people *p, struct arena *arena)
 {
-    for (size_t i = 0; i < p->sessions.capacity; i++) {
-        const struct session *s = p->sessions.slots[i].entry;
-        if (s && !index_find(&p->users, s->user_id))
+    for (struct index_node *at = index_after(&p->sessions, NULL); at;
+         at = index_after(&p->sessions, at)) {
+        const struct session *s = at->entry;
+        if (!index_find(&p->users, s->user_id))
             return arena_str(arena, s->id);
     }
     return STR_NONE;

@@ -60,9 +60,10 @@ struct user *people_next_mail(struct people *p, uint32_t after_no)
     CHECK_MAGIC(p, PEOPLE_MAGIC);
     struct user *next = NULL, *first = NULL;
     pthread_mutex_lock(&p->lock);
-    for (size_t i = 0; i < p->users.capacity && p->mails_owed > 0; i++) {
-        struct user *u = p->users.slots[i].entry;
-        if (!u || !mailed_link_is_owed(u))
+    for (struct index_node *at = index_after(&p->users, NULL); at && p->mails_owed > 0;
+         at = index_after(&p->users, at)) {
+        struct user *u = at->entry;
+        if (!mailed_link_is_owed(u))
             continue;
         if (!first || u->user_no < first->user_no)
             first = u;

@@ -29,16 +29,16 @@ struct people *people_new(const struct people_options *options)
 
 static void unref_all(struct index *ix)
 {
-    for (size_t i = 0; i < ix->capacity; i++)
-        entry_unref(ix->slots[i].entry);
+    for (struct index_node *at = index_after(ix, NULL); at; at = index_after(ix, at))
+        entry_unref(at->entry);
 }
 
 static void free_by_account(struct people *p)
 {
-    for (size_t i = 0; i < p->by_account.capacity; i++) {
-        struct account_users *a = p->by_account.slots[i].entry;
-        if (a)
-            free(a->users);
+    for (struct index_node *at = index_after(&p->by_account, NULL); at;
+         at = index_after(&p->by_account, at)) {
+        struct account_users *a = at->entry;
+        free(a->users);
         free(a);
     }
     index_free(&p->by_account);
@@ -95,9 +95,10 @@ struct user *people_user_by_email(struct people *p, uint32_t account_no, struct 
 {
     struct user *found = NULL;
     lock(p);
-    for (size_t i = 0; i < p->users.capacity && !found; i++) {
-        struct user *u = p->users.slots[i].entry;
-        if (u && u->account_no == account_no && str_eq(u->email, email))
+    for (struct index_node *at = index_after(&p->users, NULL); at && !found;
+         at = index_after(&p->users, at)) {
+        struct user *u = at->entry;
+        if (u->account_no == account_no && str_eq(u->email, email))
             found = entry_ref(u);
     }
     unlock(p);
@@ -109,9 +110,10 @@ struct user *people_user_by_subject(struct people *p, uint32_t account_no, struc
 {
     struct user *found = NULL;
     lock(p);
-    for (size_t i = 0; i < p->users.capacity && !found; i++) {
-        struct user *u = p->users.slots[i].entry;
-        if (u && u->account_no == account_no && u->subject.p && str_eq(u->subject, subject) &&
+    for (struct index_node *at = index_after(&p->users, NULL); at && !found;
+         at = index_after(&p->users, at)) {
+        struct user *u = at->entry;
+        if (u->account_no == account_no && u->subject.p && str_eq(u->subject, subject) &&
             str_eq(u->issuer, issuer))
             found = entry_ref(u);
     }
@@ -124,10 +126,10 @@ size_t people_users_by_email(struct people *p, struct str email,
 {
     size_t count = 0;
     lock(p);
-    for (size_t i = 0; i < p->users.capacity; i++) {
-        struct user *u = p->users.slots[i].entry;
-        if (u && u->enabled && u->password.p && count < EMAIL_ACCOUNTS_MOST &&
-            str_eq(u->email, email))
+    for (struct index_node *at = index_after(&p->users, NULL); at;
+         at = index_after(&p->users, at)) {
+        struct user *u = at->entry;
+        if (u->enabled && u->password.p && count < EMAIL_ACCOUNTS_MOST && str_eq(u->email, email))
             ret[count++] = entry_ref(u);
     }
     unlock(p);
@@ -143,9 +145,10 @@ struct user *people_user_by_link(struct people *p, const uint8_t hash[32], int64
 {
     struct user *found = NULL;
     lock(p);
-    for (size_t i = 0; i < p->users.capacity; i++) {
-        struct user *u = p->users.slots[i].entry;
-        if (!u || u->link == LINK_NONE || sodium_memcmp(u->link_hash, hash, 32) != 0)
+    for (struct index_node *at = index_after(&p->users, NULL); at;
+         at = index_after(&p->users, at)) {
+        struct user *u = at->entry;
+        if (u->link == LINK_NONE || sodium_memcmp(u->link_hash, hash, 32) != 0)
             continue;
         const struct user *maker = u->link_by.p ? index_find(&p->users, u->link_by) : NULL;
         if (user_link_is_good(u, maker, now_ms))
@@ -262,9 +265,10 @@ static size_t sessions_of(const struct people *p, struct str user_id,
                           struct session *ret[SESSIONS_PER_USER])
 {
     size_t n = 0;
-    for (size_t i = 0; i < p->sessions.capacity && n < SESSIONS_PER_USER; i++) {
-        struct session *s = p->sessions.slots[i].entry;
-        if (s && str_eq(s->user_id, user_id))
+    for (struct index_node *at = index_after(&p->sessions, NULL); at && n < SESSIONS_PER_USER;
+         at = index_after(&p->sessions, at)) {
+        struct session *s = at->entry;
+        if (str_eq(s->user_id, user_id))
             ret[n++] = s;
     }
     qsort(ret, n, sizeof(struct session *), by_use);
@@ -288,7 +292,7 @@ size_t people_list_sessions(struct people *p, struct str user_id, int64_t now_ms
 bool people_any(struct people *p)
 {
     lock(p);
-    bool any = p->users.used > 0 || p->users_left_out;
+    bool any = p->users.nodes.count > 0 || p->users_left_out;
     unlock(p);
     return any;
 }
@@ -297,9 +301,10 @@ bool people_is_last(struct people *p, const struct user *u)
 {
     bool others = !role_is_needed(u->role) || !u->enabled;
     lock(p);
-    for (size_t i = 0; i < p->users.capacity && !others; i++) {
-        const struct user *o = p->users.slots[i].entry;
-        others = o && o->account_no == u->account_no && o->role == u->role && o->enabled &&
+    for (struct index_node *at = index_after(&p->users, NULL); at && !others;
+         at = index_after(&p->users, at)) {
+        const struct user *o = at->entry;
+        others = o->account_no == u->account_no && o->role == u->role && o->enabled &&
                  !str_eq(o->id, u->id);
     }
     unlock(p);
@@ -319,7 +324,7 @@ void people_offer_set_up(struct people *p, char ret_token[TOKEN_BYTES + 1])
 int64_t people_set_up_until_ms(struct people *p, const uint8_t hash[32], int64_t now_ms)
 {
     lock(p);
-    bool good = p->users.used == 0 && !p->users_left_out && now_ms < p->set_up_until_ms &&
+    bool good = p->users.nodes.count == 0 && !p->users_left_out && now_ms < p->set_up_until_ms &&
                 sodium_memcmp(p->set_up_hash, hash, 32) == 0;
     int64_t until = good ? p->set_up_until_ms : 0;
     unlock(p);

@@ -1,7 +1,7 @@
 /* What people.c, load.c and change.c share. Internal to people/. */
 #pragma once
 
-#include "accounts/index.h"
+#include "base/index.h"
 #include "people/people.h"
 #include "json/reader.h"
 

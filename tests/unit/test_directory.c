@@ -6,8 +6,6 @@
 
 #include "accounts/directory.h"
 #include "accounts/entry.h"
-#include "accounts/index.h"
-#include "base/env.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -116,41 +114,6 @@ static void operator_key_is_known_by_its_text(void)
     directory_free(d);
 }
 
-/* Random puts and removals beside a plain table. */
-static void index_agrees_with_a_plain_table(void)
-{
-    enum { IDS = 300 };
-    static char ids[IDS][8];
-    void *plain[IDS] = {0};
-    struct index ix = {0};
-    struct rng rng;
-    rng_seed(&rng, 7);
-    for (int i = 0; i < IDS; i++)
-        snprintf(ids[i], sizeof ids[i], "id%d", i);
-    int wrong = 0;
-    for (int round = 0; round < 20000; round++) {
-        size_t i = rng_below(&rng, IDS);
-        void *entry = &ids[rng_below(&rng, IDS)];
-        if (rng_below(&rng, 2)) {
-            wrong += index_put(&ix, str_of(ids[i]), entry) != plain[i];
-            plain[i] = entry;
-        } else {
-            wrong += index_remove(&ix, str_of(ids[i])) != plain[i];
-            plain[i] = NULL;
-        }
-        size_t other = rng_below(&rng, IDS);
-        wrong += index_find(&ix, str_of(ids[other])) != plain[other];
-    }
-    size_t used = 0;
-    for (int i = 0; i < IDS; i++) {
-        used += plain[i] != NULL;
-        wrong += index_find(&ix, str_of(ids[i])) != plain[i];
-    }
-    CHECK_EQ_INT(wrong, 0);
-    CHECK_EQ_UINT(ix.used, used);
-    index_free(&ix);
-}
-
 static atomic_bool stop;
 static atomic_int bad_reads;
 
@@ -196,7 +159,6 @@ int main(void)
     RUN(replaced_entries_live_on);
     RUN(lists_newest_first);
     RUN(operator_key_is_known_by_its_text);
-    RUN(index_agrees_with_a_plain_table);
     RUN(readers_and_a_writer);
     return check_done("directory");
 }
