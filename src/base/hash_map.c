@@ -10,7 +10,8 @@
 
 static void grow(struct hash_map *map)
 {
-    size_t capacity = map->capacity ? map->capacity * 2 : CAPACITY_FIRST;
+    uint32_t capacity = map->capacity ? map->capacity * 2 : CAPACITY_FIRST;
+    ASSERT(capacity > map->capacity);
     struct hash_node **buckets = xcalloc(capacity, sizeof(struct hash_node *));
     for (size_t i = 0; i < map->capacity; i++) {
         struct hash_node *node = map->buckets[i];

@@ -13,8 +13,8 @@ struct hash_node {
 /* Zero-initialised is empty. */
 struct hash_map {
     struct hash_node **buckets;
-    size_t capacity; /* a power of two */
-    size_t count;
+    uint32_t capacity; /* a power of two */
+    uint32_t count;
 };
 
 void hash_map_add(struct hash_map *map, struct hash_node *node, uint64_t hash);

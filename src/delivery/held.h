@@ -6,6 +6,7 @@
  * asked for before that: such a page may still show the callback as it was. */
 #pragma once
 
+#include "base/hash_map.h"
 #include "store/callback.h"
 
 enum held_place {
@@ -16,22 +17,15 @@ enum held_place {
 };
 
 struct held_entry {
-    uint64_t event_no;         /* 0: a free slot */
+    struct hash_node node;     /* by hash_number of the event's number */
     struct callback *callback; /* NULL when HELD_GONE */
     uint16_t recording;        /* outcomes on their way into the store */
     uint8_t place;             /* enum held_place */
     bool again;                /* handed over anew meanwhile: look at the store again */
 };
 
-/* Zero-initialised is empty; empty costs no memory. */
-struct held {
-    struct held_entry *slots;
-    uint32_t capacity; /* 0 or a power of two */
-    uint32_t count;
-};
-
-struct held_entry *held_find(const struct held *held, uint64_t event_no); /* NULL: not in hand */
-/* Must not be in it. Pointers to entries are valid until the next add or remove. */
-struct held_entry *held_add(struct held *held, uint64_t event_no);
-void held_remove(struct held *held, uint64_t event_no); /* must be in it */
-void held_free(struct held *held);
+struct held_entry *held_find(const struct hash_map *held, uint64_t event_no); /* NULL: none */
+struct held_entry *held_add(struct hash_map *held, uint64_t event_no);        /* not in it yet */
+void held_remove(struct hash_map *held, struct held_entry *e);
+/* All, in no order: the next one; the first behind NULL; NULL behind the last. */
+struct held_entry *held_after(const struct hash_map *held, const struct held_entry *e);

@@ -39,7 +39,7 @@ void lane_free(struct lane *lane)
     CHECK_MAGIC(lane, LANE_MAGIC);
     ASSERT(lane->held.count == 0 && lane->in_ram == 0 && lane->in_flight == 0);
     ASSERT(lane->destination == NULL && !lane->scans.is_asked && lane->turn.waker.place == 0);
-    held_free(&lane->held);
+    hash_map_free(&lane->held);
     lane->magic = 0;
     free(lane);
 }
@@ -164,7 +164,7 @@ void lane_release(struct lane *lane, struct held_entry *e)
     if (lane->scans.is_asked)
         lane->lingering++;
     else
-        held_remove(&lane->held, e->event_no);
+        held_remove(&lane->held, e);
 }
 
 /* Lets go of the callback's memory; the entry stays as long as it must. */
@@ -338,11 +338,11 @@ static void drop_erased(struct lane *lane, struct callback_queue *q)
     }
 }
 
-static size_t mark_erased(const struct held *held, uint32_t account_no, struct str panelist_id)
+static size_t mark_erased(const struct hash_map *held, uint32_t account_no, struct str panelist_id)
 {
     size_t count = 0;
-    for (uint32_t i = 0; i < held->capacity; i++) {
-        struct callback *c = held->slots[i].callback;
+    for (struct held_entry *e = held_after(held, NULL); e; e = held_after(held, e)) {
+        struct callback *c = e->callback;
         if (!c || c->account_no != account_no || !str_eq(c->panelist_id, panelist_id))
             continue;
         c->is_erased = true;

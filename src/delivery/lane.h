@@ -107,7 +107,7 @@ struct lane {
     struct lane_downtime downtime;
     struct callback_queue fresh, due;
     struct retries retries;
-    struct held held;
+    struct hash_map held;  /* struct held_entry */
     struct health *health; /* NULL: never tried since it was last forgotten */
     int32_t in_flight, in_ram;
 

@@ -67,14 +67,12 @@ void lane_redate(struct lane *lane, uint64_t event_no, const struct schedule_pla
 /* The page under way has come: entries that only waited for it may go. */
 static void release_lingering(struct lane *lane)
 {
-    /* Removal shifts later entries back, so the slot is looked at again. */
-    for (uint32_t i = 0; i < lane->held.capacity && lane->lingering > 0;) {
-        const struct held_entry *e = &lane->held.slots[i];
-        if (e->event_no && e->place == HELD_GONE && e->recording == 0) {
-            held_remove(&lane->held, e->event_no);
+    struct held_entry *e = held_after(&lane->held, NULL), *next;
+    for (; e && lane->lingering > 0; e = next) {
+        next = held_after(&lane->held, e);
+        if (e->place == HELD_GONE && e->recording == 0) {
+            held_remove(&lane->held, e);
             lane->lingering--;
-        } else {
-            i++;
         }
     }
     ASSERT(lane->lingering == 0);
