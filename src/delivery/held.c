@@ -1,5 +1,4 @@
-/* Entries of a hash_map. A lane that had many in hand and has none any more keeps no table for it.
- */
+/* Entries of a hash_map; a lane that has none in hand keeps no table for them. */
 #include "delivery/held.h"
 
 #include "base/alloc.h"
@@ -7,8 +6,6 @@
 #include "base/hash.h"
 
 #include <stdlib.h>
-
-#define EMPTY_CAPACITY_MOST 64
 
 static struct held_entry *entry_of(struct hash_node *node)
 {
@@ -32,7 +29,7 @@ void held_remove(struct hash_map *held, struct held_entry *e)
 {
     hash_map_remove(held, &e->node);
     free(e);
-    if (held->count == 0 && held->capacity > EMPTY_CAPACITY_MOST)
+    if (held->count == 0)
         hash_map_free(held);
 }
 

@@ -43,8 +43,7 @@ static void held_is_a_map(void)
     }
     CHECK(count > 50);
     CHECK_EQ_UINT(held.count, 0);
-    CHECK(held.capacity <= 64); /* empty costs next to nothing */
-    hash_map_free(&held);
+    CHECK_EQ_UINT(held.capacity, 0); /* empty costs no memory */
 }
 
 static void wakers_come_in_order(void)
