@@ -174,6 +174,16 @@ static enum store_status keep(struct recovering *g)
     return status;
 }
 
+/* Of a repetition: what the first request began may have been removed. */
+static void judge_made(struct recovering *g)
+{
+    struct recovery made;
+    bool done;
+    struct str id = idempotency_made(g->c);
+    if (id.p && !recoveries_find(g->c->api->options.recoveries, id, &made, &done))
+        (void)idempotency_refuse_gone(g->c);
+}
+
 /* Takes the recovery's parts. */
 static void run_on_control(struct task *task)
 {
@@ -190,6 +200,7 @@ static void run_on_control(struct task *task)
                  LOG_INT("rate_per_second", g->r.rate_per_second));
         recoveries_add(g->c->api->options.recoveries, &g->r);
     } else {
+        judge_made(g);
         free(g->r.parts);
     }
     g->task.run = answer_on_loop;
