@@ -72,9 +72,9 @@ enum resend_verdict life_judge_resend(const struct event *e, enum callback_state
 {
     if (e->lane == LANE_NONE || (only_states && !(only_states & 1u << state)))
         return RESEND_NOT_MEANT;
-    if (e->body.p)
-        return RESEND_ACCEPTED;
-    return e->is_erased ? RESEND_BODY_ERASED : RESEND_BODY_PURGED;
+    if (e->is_erased)
+        return RESEND_BODY_ERASED; /* first: the body may be of a snapshot before the erasure */
+    return e->body.p ? RESEND_ACCEPTED : RESEND_BODY_PURGED;
 }
 
 void life_resend(struct callback_status *s, int64_t due_ms, const struct callback_status *original)

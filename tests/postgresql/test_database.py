@@ -1,10 +1,12 @@
 """A store on PostgreSQL when something happens to the database, or to who writes to it."""
+import concurrent.futures
 import re
+import subprocess
 import time
 
 from harness import Account, eventually
 from outbox import Operator, check_all
-from postgresql import sql
+from postgresql import sql, tools
 
 
 def test_nothing_acknowledged_is_lost_when_the_server_is_killed(server, database_daemon, receiver):
@@ -153,3 +155,30 @@ def test_a_page_of_what_waits_reads_no_more_than_a_page(database, database_daemo
         assert len(page.json["Items"]) == 100, page
     daemon.stop()  # what it read is counted by then
     assert blocks_read() - before < 50000  # some 25,000; 93,000 by a part of the key
+
+
+def test_a_resend_that_waits_for_an_erasure_is_refused(database, database_daemon, receiver):
+    daemon = database_daemon.start()
+    account = Account(daemon, receiver.url)
+    daemon.api().events(account.event("erased"))
+    daemon.api().wait_state("erased", account.partner_id, "delivered")
+    erasure = subprocess.Popen([str(tools() / "psql"), "-XAtq", database], stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE, text=True)
+    try:  # an erasure by another node whose commit is not there yet
+        erasure.stdin.write("BEGIN; UPDATE event SET panelist_id='erased-1',erased=true; DELETE FROM body;"
+                            " SELECT 'open';\n")
+        erasure.stdin.flush()
+        assert erasure.stdout.readline() == "open\n"
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            resent = pool.submit(daemon.api().post, "/api/v1/callbacks/erased/resend?partnerId=" + account.partner_id)
+            eventually(lambda: sql(database, "SELECT 1 FROM pg_stat_activity WHERE wait_event_type='Lock'"
+                                             " AND datname=current_database()"), what="the resend waits")
+            erasure.stdin.write("COMMIT;\n")
+            erasure.stdin.close()
+            answer = resent.result(30)
+    finally:
+        erasure.kill()
+        erasure.wait()
+        erasure.stdout.close()
+    assert answer.status == 409 and "erased" in answer.text, answer
+    assert daemon.api().callback("erased", account.partner_id)["State"] == "delivered"

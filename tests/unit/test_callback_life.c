@@ -126,6 +126,8 @@ static void a_resend_is_judged_by_what_is_left(void)
     CHECK_EQ_INT(life_judge_resend(&e, CALLBACK_DEAD, 1u << CALLBACK_SKIPPED), RESEND_NOT_MEANT);
     e.is_erased = true;
     CHECK_EQ_INT(life_judge_resend(&e, CALLBACK_DEAD, 0), RESEND_BODY_ERASED);
+    e.body = STR("{}"); /* as a store reads it that sees the erasure before the body's removal */
+    CHECK_EQ_INT(life_judge_resend(&e, CALLBACK_DEAD, 0), RESEND_BODY_ERASED);
     e.lane = LANE_NONE;
     CHECK_EQ_INT(life_judge_resend(&e, CALLBACK_NONE, 0), RESEND_NOT_MEANT);
 }
