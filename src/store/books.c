@@ -1,6 +1,5 @@
-/* The ledger's arithmetic and the comparison of a day: what every store does alike once it has
- * the numbers. Books are found by a hash of their key in a table twice as large as they are many.
- */
+/* The arithmetic of the ledger and the check of a day, for all stores alike. Books are found by a
+ * hash of their key, in a table of at least twice their number. */
 #include "store/books.h"
 
 #include "base/alloc.h"
@@ -191,7 +190,7 @@ static void differ(struct books_check *check, const struct books_difference *wha
     check->difference_total++;
     if (check->difference_count == BOOKS_DIFFERENCES_MOST)
         return;
-    size_t capacity = check->difference_count; /* few: grown one by one */
+    size_t capacity = check->difference_count; /* rare, so that the array grows one by one */
     check->differences = xgrow(check->differences, &capacity, check->difference_count + 1,
                                sizeof *check->differences);
     check->differences[check->difference_count++] = *what;
@@ -248,8 +247,9 @@ static void compare_books(const struct books_day *d, struct books_check *check)
             compare_book(check, NULL, &d->events.items[i]);
 }
 
-/* Revenue by app: owed in the ledger, all lanes, and earned by its clients. Books of one app of no
- * lane are the place where both are summed; a client that no event names is its own app 0. */
+/* Compares revenue by app: the sum owed in the ledger over all lanes, and the sum that the report
+ * counters say its clients earned. Both sums are collected in a book of the app without a lane. A
+ * client that no event names counts as app 0. */
 static void compare_earnings(const struct books_day *d, struct books_check *check)
 {
     struct books sums = {0};

@@ -1,19 +1,23 @@
-/* Books that balance. Every store keeps a ledger as it goes, in the same commit as what it tells
- * of: per account, report day, app, lane and tests apart, what is owed in all and what of it stands
- * in each state, in three sums. store_check_books derives the same sums anew from the events
- * themselves and compares, a day at a time. What is in no ledger: events that owe no callback.
+/* The books: a ledger that every store keeps, and its check against the events.
  *
- * A day holds when
+ * For each account, report day, app, lane and live or test, the ledger has the total that is owed
+ * and the part of it in each callback state. Each entry has three sums: the number of callbacks,
+ * Reward and RevenueAmount. The store updates the ledger in the commit that changes a callback.
+ * store_check_books computes the same sums again from the stored events and compares them, one day
+ * at a time. Events without a callback are in no ledger.
+ *
+ * A day is right when, for each of the three sums,
  *   owed = pending + delivered + dead + skipped                  (in the ledger)
- *   each of these is what the day's events add up to             (ledger and events)
+ *   each of these equals the sum over the day's events           (ledger and events)
  *   RevenueAmount owed = Earnings                                (ledger and report counters)
- * for count, Reward and RevenueAmount; tests have a ledger of their own. A callback that is being
- * tried is pending, as everywhere in the store. */
+ *
+ * Test events have a ledger of their own. A callback with an attempt under way is pending, as
+ * everywhere in the store. */
 #pragma once
 
 #include "store/store.h"
 
-/* Where "owed in all" stands among the sums by state: no callback owed is ever of state none. */
+/* The index of the total owed among the sums by state: no callback in the books has state none. */
 #define BOOK_OWED CALLBACK_NONE
 #define BOOK_STATES (CALLBACK_SKIPPED + 1)
 
@@ -29,53 +33,54 @@ struct book {
     struct statement_sums sums[BOOK_STATES];
 };
 
-/* Books by key, in the order in which they came. Zero-initialised is empty. */
+/* A table of books by key, in the order of insertion. All zeros: empty. */
 struct books {
     struct book *items;
     size_t count, capacity;
-    uint32_t *slots; /* index + 1; 0: free */
+    uint32_t *slots; /* hash table: index + 1 of an item; 0: free */
     size_t slot_count;
 };
 
-/* Made when there is none; valid until the next call. */
+/* Finds or adds the book of a key. Valid until the next call. */
 struct book *books_at(struct books *books, const struct book_key *key);
-void books_clear(struct books *books); /* keeps room for a few */
+void books_clear(struct books *books); /* empties it, keeps some memory for reuse */
 void books_free(struct books *books);
-void books_sort(struct books *books); /* by account, day, app, lane, tests; no look-ups after it */
+/* by account, day, app, lane, test; afterwards there are no look-ups */
+void books_sort(struct books *books);
 
 struct book_key book_key_of(const struct event *e);
 
-/* `count` callbacks (negative: taken out) with these sums of money. */
+/* Adds `count` callbacks with these sums of money; a negative count removes them. */
 void book_add(struct statement_sums *sums, int64_t count, __int128 reward_micros,
               __int128 revenue_micros);
-/* A callback of that event is owed, and stands in `state`. */
+/* Adds the event's callback to the total owed and to `state`. */
 void books_owe(struct books *books, const struct event *e, enum callback_state state);
-/* It has moved. Nothing when it has not. */
+/* Moves a callback from one state to another. Does nothing if they are the same. */
 void books_move(struct books *books, const struct book_key *key, int64_t reward_micros,
                 int64_t revenue_micros, enum callback_state from, enum callback_state to);
 
 /* --- checking one day ---------------------------------------------------------------------------
  */
 
-/* What a store brings together about one day of one account. */
+/* What a store collects to check one day of one account. */
 struct books_day {
     uint32_t account_no;
     int32_t day;
     struct books ledger, events;
-    struct books_client { /* which app's: learned from the events */
+    struct books_client { /* the client's app, as the events say */
         uint32_t client_no, app_no;
-        __int128 earnings_micros[2]; /* by the report counters: 0 live, 1 test */
+        __int128 earnings_micros[2]; /* earnings in the report counters: 0 live, 1 test */
     } * clients;
     size_t client_count, client_capacity;
 };
 
 void books_day_begin(struct books_day *d, uint32_t account_no, int32_t day);
-/* An event as it is stored, with the state of its callback; those that owe none only tell whose
- * client it is. */
+/* Adds one stored event with the state of its callback. An event without a callback only says to
+ * which app its client belongs. */
 void books_day_event(struct books_day *d, const struct event *e, enum callback_state state);
 void books_day_earnings(struct books_day *d, uint32_t client_no, __int128 live_micros,
                         __int128 test_micros);
-/* Adds what does not agree to the check's differences, and counts the day. */
+/* Adds the day's differences to the check's result and counts the day. */
 void books_day_end(struct books_day *d, struct books_check *check);
 void books_day_free(struct books_day *d);
 

@@ -1,5 +1,5 @@
-/* What an operator bounds of a store: how long it keeps what, how many callbacks may wait, how much
- * of a disk stays free. It may change while the store runs. */
+/* Bounds that an operator sets for a store: how long it keeps data, how many callbacks may wait,
+ * how much of the disk stays free. They may change while the store runs. */
 #pragma once
 
 #include "domain/retention.h"
@@ -13,12 +13,15 @@ struct store_retention {
 
 struct store_bounds { /* for store_set_bounds */
     struct store_retention retention;
-    int64_t waiting_most;       /* beyond, events are refused; 0: the default (base/limits.h) */
-    int64_t disk_reserve_bytes; /* likewise; 0: by the disk's size. SQLite's */
+    /* callbacks that may wait; events beyond are refused. 0: the default (base/limits.h) */
+    int64_t waiting_most;
+    /* events are refused when less is free; 0: derived from the disk's size. SQLite only */
+    int64_t disk_reserve_bytes;
 };
 
-/* For stores: the periods, as two threads have them. A purge may read one of them before and
- * another behind a change, which is as good as either: none depends on another. */
+/* For implementations: the retention periods, written by one thread and read by another. A purge
+ * that runs during a change may see some old and some new periods; that is correct, because no
+ * period depends on another one. */
 struct shared_retention {
     atomic_int bodies_days, attempts_days, panelists_days;
 };
@@ -36,6 +39,6 @@ static inline struct store_retention retention_of(struct shared_retention *of)
                                     atomic_load(&of->panelists_days)};
 }
 
-/* For stores. Says what it means that the retention clock has moved so. */
+/* For implementations. Logs a move of the retention clock: why it happened and what follows. */
 void retention_tell(enum retention_move move, const struct retention_clock *clock,
                     int64_t newest_ms);

@@ -1,5 +1,5 @@
-/* One owed callback in one allocation: the struct, then its texts. Thousands of them wait in
- * RAM, and each is made and freed once per event, so one malloc it is. */
+/* A callback is one allocation: the struct, then its texts. Thousands wait in memory, and one is
+ * made and freed for each event, so that a single malloc pays off. */
 #include "store/callback.h"
 
 #include "base/alloc.h"

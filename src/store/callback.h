@@ -1,6 +1,7 @@
-/* One owed callback in memory, as the store hands it to delivery: everything an attempt needs.
- * It has one owner at a time: the store, then the inbox, then its lane; immutable but for what
- * only the lane touches (marked). */
+/* A pending callback in memory, with everything that an attempt needs.
+ *
+ * It has one owner at a time: first the store, then the dispatcher's inbox, then its lane. It is
+ * immutable except for the members marked below, which only the lane changes. */
 #pragma once
 
 #include "domain/callback_life.h"
@@ -16,22 +17,26 @@ struct callback {
     enum lane_kind lane;
     bool is_test;
     uint16_t signature_offset;
-    uint32_t bytes;       /* of its allocation */
+    uint32_t bytes;       /* size of this allocation */
     uint64_t original_no; /* a reversal's original; 0: none */
     int64_t occurred_ms, accepted_ms;
-    struct handoff_stamp stamp; /* another process's: nodes/handoff.h judges whether it is owed */
-    struct str event_id, panelist_id, body; /* body with zeros for Sig; all in one allocation */
+    /* set if another process handed it over: nodes/handoff.h decides whether it is still owed */
+    struct handoff_stamp stamp;
+    /* the body has zeros in place of Sig. The texts are part of this allocation */
+    struct str event_id, panelist_id, body;
 
-    /* The lane's alone once handed over. */
+    /* Changed by the lane only, after the hand-over. */
     struct schedule_place place;
-    int32_t attempts_made; /* numbers the attempts, resends included */
+    int32_t attempts_made; /* of this callback so far, those of resends included */
     bool manual;           /* due because of a resend */
-    bool was_delivered;    /* a resend of a delivered one: one try, stays delivered */
-    bool is_erased;        /* its panelist was, while it was being tried */
-    uint64_t resend_no;    /* the latest resend that its holder knows of, see struct outcome */
-    struct callback *next; /* the holder's list */
+    /* a resend of a delivered callback: one attempt, and it stays delivered */
+    bool was_delivered;
+    bool is_erased;        /* its panelist was erased during an attempt */
+    uint64_t resend_no;    /* the latest resend that the owner knows of, see struct outcome */
+    struct callback *next; /* link in the owner's list */
 };
 
-/* Copies the texts into the callback's own allocation; the caller's. */
+/* Makes a callback; the texts are copied into its allocation. The caller's, to be freed with
+ * callback_free. */
 struct callback *callback_new(const struct event *e, const struct callback_status *status);
 void callback_free(struct callback *c);

@@ -1,4 +1,4 @@
-/* Counting attempts by endpoint and account; rows are found by a hash of their key. */
+/* Counts attempts by endpoint and account. Rows are found by a hash of their key. */
 #include "store/delivery_stats.h"
 
 #include "base/alloc.h"

@@ -1,4 +1,5 @@
-/* The real disk: one system call per slot, and the loops every caller needs around them. */
+/* The real disk: one system call in each slot, and the loops around them that every caller
+ * needs. */
 #include "store/disk.h"
 
 #include "base/alloc.h"
@@ -31,7 +32,7 @@ static int real_open(struct disk *disk, const char *path, bool create, bool dire
     int fd = retrying_open(path, flags | O_DIRECT);
     if (fd != -EINVAL)
         return fd;
-    return retrying_open(path, flags); /* tmpfs and others know no O_DIRECT */
+    return retrying_open(path, flags); /* tmpfs and others do not support O_DIRECT */
 }
 
 static int real_close(struct disk *disk, int fd)
@@ -203,8 +204,9 @@ int disk_ensure_directory(struct disk *disk, const char *path)
     char *slash = strrchr(parent, '/');
     if (slash && slash != parent)
         *slash = '\0';
-    /* Also where it is there: who made it may have ended before the sync. In a directory that this
-     * process may not read it was somebody else. */
+    /* Syncs the parent even if the directory existed already: the process that created it may have
+     * been killed before its sync. A parent that this process may not read belongs to somebody
+     * else, who created the directory there. */
     int result = disk->sync_directory(disk, !slash ? "." : slash == parent ? "/" : parent);
     free(parent);
     return made == -EEXIST && result == -EACCES ? 0 : result;

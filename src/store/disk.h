@@ -1,8 +1,9 @@
-/* The disk under everything durable, as a struct, so that a fault-injecting one can stand in.
+/* The file operations under all durable data, as a struct, so that tests can put a disk that fails
+ * in its place.
  *
- * Contract of each slot: as the system call of its name, errors as negative errno. What has been
- * written but not synced may be lost, torn at 512-byte sectors or reordered by a power cut; what
- * was synced (file data by sync_file, names by sync_directory) is kept. Any thread. */
+ * Each slot does what the system call of its name does; errors are negative errno. A power cut may
+ * lose, tear at 512-byte sectors or reorder what was written and not synced; it keeps what was
+ * synced: file data by sync_file, names by sync_directory. Any thread. */
 #pragma once
 
 #include "base/check.h"
@@ -13,8 +14,8 @@
 #include <sys/types.h>
 
 struct disk {
-    /* direct: bypass the page cache where the file system can (O_DIRECT); buffers, offsets and
-     * lengths are then multiples of 4096. Returns a descriptor >= 0 or -errno. */
+    /* Returns a descriptor >= 0 or -errno. `direct` bypasses the page cache where the file system
+     * can (O_DIRECT); then buffers, offsets and lengths are multiples of 4096. */
     int (*open)(struct disk *disk, const char *path, bool create, bool direct);
     int (*close)(struct disk *disk, int fd);
     ssize_t (*read_at)(struct disk *disk, int fd, void *to, size_t n, int64_t offset);
@@ -28,21 +29,23 @@ struct disk {
     /* Calls visit with each name in the directory. */
     int (*list)(struct disk *disk, const char *path, void (*visit)(void *context, const char *name),
                 void *context);
-    /* Mode 0700. -EEXIST where there is one; its name is durable only after the parent directory
-     * was synced. */
+    /* Creates a directory with mode 0700. -EEXIST if it exists. The name is durable only after a
+     * sync of the parent directory. */
     int (*make_directory)(struct disk *disk, const char *path);
-    /* Free (for this process) and all bytes of the file system under it; 0 or -errno. NULL: not
-     * known. */
+    /* Returns the bytes that this process may still write and the size of the file system; 0 or
+     * -errno. NULL: not known. */
     int (*space)(struct disk *disk, const char *path, int64_t *ret_free, int64_t *ret_total);
-    /* The SQLite VFS over the same disk; NULL: SQLite's default, paced (sqlite/paced.h). */
+    /* The name of the SQLite VFS on the same disk. NULL: SQLite's default VFS with sliced syncs
+     * (sqlite/paced.h). */
     const char *sqlite_vfs;
 };
 
 struct disk *disk_real(void);
 
-/* Loops over short transfers. 0 or -errno; reading past the end of the file is -ENODATA. */
+/* Repeat the call after short transfers. 0 or -errno; reading past the end of the file is
+ * -ENODATA. */
 MUST_CHECK int disk_write_all(struct disk *disk, int fd, const void *from, size_t n,
                               int64_t offset);
 MUST_CHECK int disk_read_all(struct disk *disk, int fd, void *to, size_t n, int64_t offset);
-/* Makes the directory where it is absent; its name is durable then. 0 or -errno. */
+/* Creates the directory if it is absent and makes its name durable. 0 or -errno. */
 MUST_CHECK int disk_ensure_directory(struct disk *disk, const char *path);

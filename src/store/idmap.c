@@ -1,6 +1,6 @@
-/* Open addressing, at most half full. The multiplication spreads dense ids, but neighbours stay
- * together: the events of an account come and end about in their order, and so find their slots in
- * the cache. */
+/* A hash table with open addressing, at most half full. The hash is a multiplication that spreads
+ * dense ids but keeps neighbours together: events of one account are added and looked up about in
+ * order, so that their slots are in the cache. */
 #include "store/idmap.h"
 
 #include "base/alloc.h"

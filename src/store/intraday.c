@@ -1,4 +1,4 @@
-/* Which part of a day an event is counted in; see store.h. */
+/* The quarter of an hour in which an event counts; see store.h. */
 #include "domain/clock.h"
 #include "store/store.h"
 

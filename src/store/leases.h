@@ -1,12 +1,16 @@
-/* What of the lanes is this process's to deliver, where several share one database: written by the
- * store, read by everybody at any time. A store that one process has alone has none of this
- * (store_leases gives NULL): there everything may be delivered, under fence 0.
+/* Which lanes this process may deliver, where several processes share one database.
  *
- * Shards and fences: store/nodes/shards.h. A lane is made under the fence that its shard has then,
- * and carries it to every outcome: the store commits those only while that is still the shard's.
+ * The store writes the leases; any thread reads them at any time. A store that one process has
+ * alone has no leases (store_leases returns NULL): that process may deliver every lane, under fence
+ * 0.
  *
- * Where accounts are split over several clusters (store/clusters/) each has shards, nodes and
- * leases of its own: what is asked of a lane is then asked of the leases of its cluster. */
+ * Shards and fences are explained in store/nodes/shards.h. A lane is created under the fence that
+ * its shard has at that moment and puts that fence on every outcome. The store commits an outcome
+ * only while the shard still has that fence.
+ *
+ * Where accounts are split over several clusters (store/clusters/), each cluster has its own
+ * shards, nodes and leases. A question about a lane then goes to the leases of the lane's
+ * cluster. */
 #pragma once
 
 #include "base/arena.h"
@@ -17,15 +21,19 @@
 #include <stdatomic.h>
 
 struct leases {
-    /* Of several clusters: the leases of the one that has the lane, and whether this process hears
-     * of what others change; the rest has no meaning then. NULL: these are all there are. */
+    /* Set for several clusters only: `of` returns the leases of the lane's cluster, `fresh` whether
+     * this process receives other processes' changes; then no other member means anything. NULL:
+     * these are the only leases. */
     struct leases *(*of)(struct leases *l, lane_no lane);
     bool (*fresh)(struct leases *l, int64_t mono_ms);
-    /* Under which lanes are kept and exchanges start; 0: not here, or about to leave. */
+    /* By shard: the fence under which lanes exist and exchanges start; 0: the shard is not held
+     * here, or is about to be given up. */
     atomic_llong fence[SHARDS];
-    /* Exchanges under way, or recorded and not yet durable: a shard that leaves waits for them. */
+    /* By shard: exchanges under way, or with an outcome that is not durable yet. A shard is given
+     * up only when this is 0. */
     atomic_int busy[SHARDS];
-    atomic_llong until_mono_ms; /* nothing starts any more from then on; a renewal moves it */
+    /* the end of the leases: no exchange starts after it; a renewal moves it */
+    atomic_llong until_mono_ms;
 };
 
 static inline uint32_t leases_shard(lane_no lane)
@@ -38,7 +46,7 @@ static inline struct leases *leases_of(struct leases *l, lane_no lane)
     return l && l->of ? l->of(l, lane) : l;
 }
 
-/* 0: not ours. */
+/* The fence of the lane's shard; 0: this process does not hold the shard. */
 static inline int64_t leases_fence(struct leases *all, lane_no lane)
 {
     struct leases *l = leases_of(all, lane);
@@ -50,28 +58,29 @@ static inline bool leases_have(struct leases *l, lane_no lane)
     return !l || leases_fence(l, lane) != 0;
 }
 
-/* Whether the lane was made under a fence that no longer holds. */
+/* True if the lane was created under a fence that its shard no longer has. */
 static inline bool leases_lost(struct leases *l, lane_no lane, int64_t fence)
 {
     return l && leases_fence(l, lane) != fence;
 }
 
-/* Of one cluster: leases_of. */
+/* True while the leases run. `l` is of one cluster: see leases_of. */
 static inline bool leases_run(struct leases *l, int64_t mono_ms)
 {
     return !l || mono_ms < atomic_load(&l->until_mono_ms);
 }
 
-/* Whether this process hears of what others change: else it cannot say whether a key or a session
- * is still good. */
-#define LEASES_FRESH_MS 10000 /* behind the end of the lease */
+/* True while this process receives the changes of other processes. Without them it cannot tell
+ * whether a key or a session is still valid. */
+#define LEASES_FRESH_MS 10000 /* after the end of the lease */
 static inline bool leases_fresh(struct leases *l, int64_t mono_ms)
 {
     return l && l->fresh ? l->fresh(l, mono_ms) : leases_run(l, mono_ms - LEASES_FRESH_MS);
 }
 
-/* An exchange starts: counted until leases_end. False: it must not. The count comes first and the
- * store looks at it last, so that no shard leaves between the two. */
+/* Counts the start of an exchange, until leases_end. False: the exchange must not start. It counts
+ * first and then reads the fence, and the store clears the fence first and then reads the count, so
+ * that no shard is given up in between. */
 static inline bool leases_begin(struct leases *all, lane_no lane, int64_t fence)
 {
     struct leases *l = leases_of(all, lane);
@@ -92,8 +101,8 @@ static inline void leases_end(struct leases *all, lane_no lane)
         atomic_fetch_sub(&l->busy[leases_shard(lane)], 1);
 }
 
-/* Whether this is the process that does what one is enough for: it has the first shard, of several
- * clusters the first one's. */
+/* True in the one process that does what only one process has to do: it holds the first shard (of
+ * the first cluster). */
 static inline bool leases_first(struct leases *all)
 {
     struct leases *l = leases_of(all, 0);
@@ -102,21 +111,22 @@ static inline bool leases_first(struct leases *all)
 
 struct lane_backlog; /* store.h */
 
-/* A question to the process that has an app's shard: how the endpoints do of that app, or of all
- * apps of its account or of anybody's that this process delivers to. */
+/* A question to the process that holds an app's shard: the health of the endpoints of that app, of
+ * all apps of its account, or of all apps of any account that this process delivers to. */
 enum question_scope { QUESTION_APP, QUESTION_ACCOUNT, QUESTION_ALL };
 
-/* Told by a store that is shared with other processes, on its own threads; must not block. */
+/* Notifications from a shared store, on the store's own threads; they must not block. */
 struct store_watcher {
-    /* Which shards are held, or under which fence, or until when, is another than before. */
+    /* The shards held, their fences or the end of the leases have changed. */
     void (*leases)(struct store_watcher *w);
-    /* Something waits in these lanes, perhaps put there by another process. */
+    /* Callbacks wait in these lanes; another process may have put them there. */
     void (*waiting)(struct store_watcher *w, const struct lane_backlog *lanes, size_t count);
-    /* Another process has erased a panelist of that account. */
+    /* Another process has erased a panelist of the account. */
     void (*erased)(struct store_watcher *w, uint32_t account_no);
-    /* The feed has something. */
+    /* The change feed has new rows: store_feed. */
     void (*objects)(struct store_watcher *w);
-    /* Another process wants to know of an app whose shard is here: store_answer. */
+    /* Another process asks about an app whose shard is held here; the answer goes to
+     * store_answer. */
     void (*asked)(struct store_watcher *w, int64_t question, uint32_t app_no,
                   enum question_scope scope);
 };
@@ -127,8 +137,8 @@ struct store_question {
     struct arena arena;
     uint32_t app_no;
     enum question_scope scope;
-    bool answered;               /* false: not in time */
-    struct str answer;           /* as the other one gave it; in the arena */
-    struct store_question *next; /* the store's, and what follows */
+    bool answered;               /* false: no answer came in time */
+    struct str answer;           /* the other process's answer; in the arena */
+    struct store_question *next; /* the store's, like what follows */
     int64_t id, until_mono_ms;
 };

@@ -1,4 +1,4 @@
-/* The texts of an attempt; see outcome.h. */
+/* Copies and erases the texts of an attempt; see outcome.h. */
 #include "store/outcome.h"
 
 void attempt_keep(struct attempt *a, struct arena *arena)

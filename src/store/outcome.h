@@ -1,4 +1,4 @@
-/* Attempts, and what has become of their callbacks: what delivery asks a store to record. */
+/* Attempts and outcomes: what delivery asks a store to record. */
 #pragma once
 
 #include "base/arena.h"
@@ -10,7 +10,7 @@ struct attempt {
     bool manual;
     int64_t at_ms;
     int32_t duration_ms;
-    int32_t status; /* HTTP status, 0: none */
+    int32_t status; /* HTTP status; 0: no answer */
     enum attempt_class class;
     struct str url; /* masked */
     struct str detail;
@@ -18,32 +18,35 @@ struct attempt {
     struct str response_body;                     /* first 4 KiB, raw bytes */
 };
 
-/* What the receiver got and answered may repeat the id of an erased panelist, and so may the detail
- * of these classes: a redirect's is the Location, an unexpected answer's quotes the body. Bits,
- * 1 << class. */
+/* The attempt classes whose detail quotes the receiver: a redirect's has the Location, an
+ * unexpected answer's has part of the body. Both may repeat the id of an erased panelist, so
+ * attempt_erase deletes them, too. Bits, 1 << class. */
 #define ATTEMPT_DETAILS_ERASED (1u << ATTEMPT_REDIRECT | 1u << ATTEMPT_UNEXPECTED_ANSWER)
 void attempt_erase(struct attempt *a);
 
-/* Copies its texts into the arena. */
+/* Copies the attempt's texts into the arena. */
 void attempt_keep(struct attempt *a, struct arena *arena);
 
-/* What becomes of one callback, after an attempt or without one. Replaces its stored state.
+/* The new state of one callback, after an attempt or without one. It replaces the stored state.
  *
- * A resend that was accepted after this was decided is not lost: resend_no, which the store gives
- * with each callback it hands over or pages, says up to which resend this answers; a later one
- * takes effect anew, behind the outcome. docs/state.md, "Resend". */
+ * A resend that was accepted after the outcome was decided is not lost. The store gives resend_no
+ * with each callback that it hands over or pages, and the outcome returns it: it names the last
+ * resend that the outcome answers. A later resend takes effect again, after the outcome. See
+ * docs/state.md, "Resend". */
 struct outcome {
     uint32_t account_no;
     uint64_t event_no;
     lane_no lane;
     uint64_t resend_no;
-    int64_t fence; /* of the lane's shard, when the lane was made (store/leases.h) */
-    bool refused;  /* result: the shard is another's by now, and nothing of it is stored */
+    int64_t fence; /* the fence of the lane's shard when the lane was created (store/leases.h) */
+    /* result: the shard has another fence now, and nothing of the outcome is stored */
+    bool refused;
     bool has_attempt;
     struct attempt attempt;
     enum callback_state state; /* pending, delivered, dead or skipped */
     enum callback_reason reason;
-    struct schedule_place place; /* pending: where it stands, place.due_ms is when it is due */
+    /* pending: its place in the schedule; place.due_ms is when it is due */
+    struct schedule_place place;
 };
 
 static inline struct callback_decision outcome_decision(const struct outcome *o)
@@ -56,7 +59,7 @@ static inline struct callback_decision outcome_decision(const struct outcome *o)
     };
 }
 
-/* When its attempt ended; INT64_MIN: without one. */
+/* When the attempt ended, wall clock; INT64_MIN: there was no attempt. */
 static inline int64_t outcome_end_ms(const struct outcome *o)
 {
     return o->has_attempt ? o->attempt.at_ms + o->attempt.duration_ms : INT64_MIN;

@@ -1,4 +1,5 @@
-/* Mutex and condition; a thread takes the whole list, so that the lock is held for moments. */
+/* A list behind a mutex, with a condition. A thread takes the whole list at once, so that it holds
+ * the lock only for a moment. */
 #include "store/queue.h"
 
 #include "base/alloc.h"
@@ -147,7 +148,7 @@ void queue_init(struct queue *q)
 void queue_destroy(struct queue *q)
 {
     for (struct request *r; (r = request_list_take(&q->list)) != NULL;)
-        free(r); /* the applier's word to a writer that has stopped */
+        free(r); /* the applier's message to a writer that has stopped */
     pthread_cond_destroy(&q->wake);
     pthread_mutex_destroy(&q->mutex);
 }
@@ -155,8 +156,8 @@ void queue_destroy(struct queue *q)
 void queue_post(struct queue *q, struct request *r)
 {
     ASSERT(pthread_mutex_lock(&q->mutex) == 0);
-    /* Of several takers another one than the one that sleeps may have had to leave what is there.
-     */
+    /* Signal for the first request only, but with takers by turns for each one: the requests that
+     * are there already may have to wait for another taker's account. */
     bool wakes = q->dozing ? !request_has_time(r->kind) : !q->list.first || q->by_turns;
     request_list_add(&q->list, r);
     if (wakes)
@@ -164,7 +165,7 @@ void queue_post(struct queue *q, struct request *r)
     ASSERT(pthread_mutex_unlock(&q->mutex) == 0);
 }
 
-/* How long a thread waits is the machine's own matter, whatever clock the store is given. */
+/* Waits are measured on the system's clock, even if a test gives the store another one. */
 static struct timespec deadline_after(int64_t wait_ms)
 {
     int64_t at_ms = env_mono_ms(env_real()) + wait_ms;
@@ -172,7 +173,7 @@ static struct timespec deadline_after(int64_t wait_ms)
                              .tv_nsec = (long)(at_ms % 1000) * 1000000};
 }
 
-/* With the mutex held. */
+/* The caller holds the mutex. */
 static void wait_for_any(struct queue *q, int64_t wait_ms)
 {
     struct timespec until = deadline_after(wait_ms < 0 ? 0 : wait_ms);
@@ -231,7 +232,8 @@ static bool is_under_way(const struct queue *q, uint32_t account)
     return false;
 }
 
-/* With the mutex held: the one behind *ret_before; NULL: there is none to be taken now. */
+/* The caller holds the mutex. Returns the request after *ret_before; NULL: none may be taken
+ * now. */
 static struct request *find_turn(const struct queue *q, struct request **ret_before)
 {
     struct request *before = NULL, *found = NULL;

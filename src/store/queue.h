@@ -1,4 +1,5 @@
-/* Requests handed to one thread of the store: many post, one takes all that is there. */
+/* A queue of requests to one thread of the store: any thread posts, the store's thread takes all
+ * that have been posted. */
 #pragma once
 
 #include "base/env.h"
@@ -7,19 +8,20 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-/* One hop-over between threads, around whatever was asked for. Made when it is asked, freed when
- * it is answered. */
+/* A request on its way between threads, with the caller's struct. Allocated when the request is
+ * made, freed when it is answered. */
 struct request {
     struct request *next;
     enum request_kind kind;
-    void *what;             /* the asker's struct, by kind */
+    void *what;             /* the caller's struct, by kind */
     struct page_work *page; /* REQUEST_PAGE */
     int64_t asked_us;       /* timing_now_us() */
-    uint64_t id;            /* REQUEST_CALLBACK(S): of the event asked for; 0: none */
-    size_t decided;         /* REQUEST_INTAKE: of its items; above 0 it can no longer be refused */
+    uint64_t id;            /* REQUEST_CALLBACK(S): the number of the event asked for; 0: none */
+    /* REQUEST_INTAKE: how many of its items are decided; above 0 it cannot be refused any more */
+    size_t decided;
 };
 
-/* The API's reads, which wait for the read barrier. */
+/* True for the reads of the API, which wait for the read barrier. */
 static inline bool request_is_read(enum request_kind kind)
 {
     return kind == REQUEST_REPORT || kind == REQUEST_INTRADAY || kind == REQUEST_STATEMENT ||
@@ -27,19 +29,19 @@ static inline bool request_is_read(enum request_kind kind)
            kind == REQUEST_OBJECTS || kind == REQUEST_WAITING || kind == REQUEST_DELIVERY_STATS;
 }
 
-/* Those of them that look at much (scans.c). */
+/* True for reads of many rows (scans.c). */
 static inline bool request_is_scan(enum request_kind kind)
 {
     return kind == REQUEST_STATEMENT || kind == REQUEST_COUNT;
 }
 
-/* Nobody waits for its answer: it may wait a moment for others. */
+/* True if nobody waits for the answer, so that the commit may be delayed to take more requests. */
 static inline bool request_has_time(enum request_kind kind)
 {
     return kind == REQUEST_OUTCOMES;
 }
 
-/* Whose it is; 0: nobody's. */
+/* The account that the request is about; 0: none. */
 uint32_t request_account(const struct request *r);
 
 struct request_list {
@@ -48,25 +50,29 @@ struct request_list {
 
 void request_list_add(struct request_list *list, struct request *r);
 void request_list_add_first(struct request_list *list, struct request *r);
-struct request *request_list_take(struct request_list *list);               /* NULL: empty */
-void request_list_join(struct request_list *to, struct request_list *more); /* empties more */
-bool request_list_has_time(const struct request_list *list); /* all of it; an empty one has */
+struct request *request_list_take(struct request_list *list); /* NULL: empty */
+/* moves all of `more` to the end of `to` */
+void request_list_join(struct request_list *to, struct request_list *more);
+/* true if all its requests are deferrable, or if it is empty */
+bool request_list_has_time(const struct request_list *list);
 struct request *request_new(enum request_kind kind, void *what);
-/* Gives what was asked for its status, and hands it back to its asker's executor. Not for what the
- * store's threads ask of each other. */
+/* Sets the status of the caller's struct and posts its `done`. Only for kinds up to REQUEST_FEED,
+ * not for those between the store's threads. */
 void request_reply(enum request_kind kind, void *what, enum store_status status);
-void request_finish(struct request *r, enum store_status status); /* the same, and frees r */
+void request_finish(struct request *r, enum store_status status); /* request_reply, then frees r */
 
-/* Threads of one queue whose requests take turns by account: while one of an account is under way
- * another is not begun, so that no account has all of them. */
+/* How many threads may take turns on one queue. Turns go by account: a second request of an account
+ * is not begun while one is under way, so that no account occupies all threads. */
 #define QUEUE_TAKERS 2
 
 struct queue {
     pthread_mutex_t mutex;
     pthread_cond_t wake;
     struct request_list list;
-    bool dozing;                      /* in queue_doze: what has time wakes nobody */
-    bool by_turns;                    /* queue_take_turn is used; then: */
+    /* a thread is in queue_wait_batch: a deferrable request does not wake it */
+    bool dozing;
+    /* set when queue_take_turn is used; only then do the members below mean anything: */
+    bool by_turns;
     uint32_t served_last;             /* the account */
     uint32_t under_way[QUEUE_TAKERS]; /* 0: of none */
 };
@@ -74,15 +80,16 @@ struct queue {
 void queue_init(struct queue *q);
 void queue_destroy(struct queue *q);
 void queue_post(struct queue *q, struct request *r);
-/* Whether anything is there, after waiting for something at most wait_ms. */
+/* Waits at most wait_ms for a request. True if there is one. */
 bool queue_has_any(struct queue *q, int64_t wait_ms);
-/* Waits until timing_now_us() is until_us, or something is there that has no time. */
+/* Waits until timing_now_us() is until_us or a request arrives that is not deferrable. */
 void queue_doze(struct queue *q, int64_t until_us);
-/* Everything that is there, waiting for something at most wait_ms (negative: for ever). */
+/* Takes all requests, after waiting for the first at most wait_ms (negative: without end). */
 struct request_list queue_take_all(struct queue *q, int64_t wait_ms);
-/* One request, waiting at most wait_ms (negative: for ever); NULL: none came. */
+/* Takes one request, after waiting at most wait_ms (negative: without end); NULL: none came. */
 struct request *queue_take(struct queue *q, int64_t wait_ms);
-/* The same for one thread of several, by its number: of the account whose turn it is
- * (base/turns.h), without those that another thread has a request of under way. What this thread
- * took before is done. REQUEST_STOP comes last. */
+/* The same for one of several threads, by its number `taker`. Takes a request of the account whose
+ * turn it is (base/turns.h) and leaves accounts alone of which another thread has a request under
+ * way. The call says that this thread has finished the request it took before. REQUEST_STOP comes
+ * last. */
 struct request *queue_take_turn(struct queue *q, size_t taker, int64_t wait_ms);

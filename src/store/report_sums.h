@@ -1,4 +1,4 @@
-/* What a store has counted of one account, day and client: reports are made of it. */
+/* The counters of one account, day and client from which reports are made. */
 #pragma once
 
 #include <stdint.h>

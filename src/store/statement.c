@@ -1,4 +1,4 @@
-/* Sums and lines of a statement (contract, section 6). */
+/* The sums and the digest's lines of a statement (contract, section 6). */
 #include "store/statement.h"
 
 #include "base/alloc.h"

@@ -1,5 +1,5 @@
-/* Makes a statement from a day's events: what every store computes alike once it has them in
- * order. A store that repeats the sums but not the order of lines gives another digest. */
+/* Computes a statement from the events of a day, for all stores alike. The digest depends on the
+ * order of the events. */
 #pragma once
 
 #include "store/store.h"
@@ -12,11 +12,13 @@ struct statement_maker {
     struct statement_query *query;
     size_t capacity;
     struct buf line;
-    crypto_hash_sha256_state hash; /* of the app under way, the last of query->apps */
+    /* the digest of the current app, which is the last of query->apps */
+    crypto_hash_sha256_state hash;
 };
 
-/* Empties the query's results. */
+/* Starts a statement: empties the query's results. */
 void statement_begin(struct statement_maker *m, struct statement_query *query);
-/* Events in the order of (app_no, bytes of event_id); leaves out what is in no statement. */
+/* Adds the next event; events come in the order of (app_no, bytes of event_id). Events that belong
+ * to no statement are skipped. */
 void statement_add(struct statement_maker *m, const struct event *e, enum callback_state state);
 void statement_end(struct statement_maker *m);

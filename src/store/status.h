@@ -1,14 +1,16 @@
-/* What became of a request to a store. */
+/* The result of a request to a store. */
 #pragma once
 
 enum store_status {
     STORE_OK,
-    STORE_BUSY,      /* bounds are full: try later */
-    STORE_FAILED,    /* stopped: the disk refused a write or a sync */
-    STORE_REFUSED,   /* the database refuses just this: nothing of it is stored */
-    STORE_NOT_FOUND, /* reads of one thing, changes of one thing */
-    STORE_PURGED,    /* resends: retention has deleted the body that was to be sent */
-    STORE_ERASED,    /* resends: the body was deleted with its panelist */
-    STORE_PARTLY, /* events of several clusters: some have theirs, others refused it to the end */
-    STORE_STALE,  /* judged by what another process has changed meanwhile: see object_feed */
+    STORE_BUSY,      /* a bound is reached: try again later */
+    STORE_FAILED,    /* the store has stopped: the disk refused a write or a sync */
+    STORE_REFUSED,   /* the database refuses this one request: nothing of it is stored */
+    STORE_NOT_FOUND, /* reads and changes of one object: it does not exist */
+    STORE_PURGED,    /* resends: retention has deleted the callback's body */
+    STORE_ERASED,    /* resends: the body was erased with its panelist */
+    /* events of several clusters: some clusters recorded theirs, others refused them for good */
+    STORE_PARTLY,
+    /* the change was decided by objects that another process has changed since: see object_feed */
+    STORE_STALE,
 };

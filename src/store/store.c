@@ -1,5 +1,6 @@
-/* The wrappers around a store's slots: whatever an implementation may rely on is asserted here,
- * once, so that a careless caller fails in every store alike and before anything is recorded. */
+/* The functions of store.h around a store's slots. They assert here, once, everything that an
+ * implementation may rely on, so that a wrong call fails in every store alike and before anything
+ * is recorded. */
 #include "store/store.h"
 
 #include "base/limits.h"

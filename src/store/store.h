@@ -1,17 +1,26 @@
-/* The store's contract: what is recorded, what a crash leaves, who owns what.
+/* The store's contract: its requests, what each makes durable, and who owns the memory.
  *
- * Every request is a struct owned by the asker, valid until its `done` task has been posted to
- * `reply_to`; its results are then filled in and it belongs to the asker again. Requests may be
- * made on any thread and never block it. One conformance suite (tests/conformance/) runs on
- * every implementation; the plain in-memory one (tests/memory_store/) is the oracle.
+ * Requests: every request is a struct that the caller allocates. From the call until its `done`
+ * task is posted to `reply_to` the struct and everything it points at belong to the store; then its
+ * results are filled in and the caller owns it again. Any thread may make a request; the call never
+ * blocks and reports errors only in `status`. What cannot block or fail otherwise says so at its
+ * declaration.
  *
- * Durability: when a request that changes something is done with STORE_OK, its effect survives
- * kill -9 and power cuts, whole. STORE_BUSY: nothing of it is stored. STORE_FAILED: the store has
- * stopped; the process must end and recover by restarting. The request is then found whole or
- * not at all, nobody knows which; but see struct intake_batch.
- * Order: changes take effect in the order in which they were asked for by one thread, but for
- * outcomes, which may overtake changes that wait for room; a read
- * sees every change whose `done` was posted before the read was asked for. */
+ * Units: `_ms` is the wall clock in Unix milliseconds (UTC) unless it ends in `_mono_ms`; `day`
+ * counts days of the event's own time, as in reports; money is in millionths.
+ *
+ * Durability: when a request that changes something is done with STORE_OK, its whole effect
+ * survives kill -9 and power cuts. After STORE_BUSY nothing of the request is stored. STORE_FAILED
+ * means that the store has stopped: the process must end, and the restart recovers. It then finds
+ * the failed request either whole or not at all, and the caller cannot tell which; struct
+ * intake_batch is the exception.
+ *
+ * Order: changes that one thread asks for take effect in the order of its calls, except that
+ * outcomes may overtake changes that wait for room. A read sees every change whose `done` was
+ * posted before the read was asked for.
+ *
+ * One conformance suite (tests/conformance/) runs on every implementation. The in-memory store in
+ * tests/memory_store/ is the oracle that the others are compared with. */
 #pragma once
 
 #include "base/arena.h"
@@ -26,24 +35,24 @@
 
 /* --- taking in ------------------------------------------------------------------------- */
 
-/* A batch whose records are many is made durable in several groups, and is done when the last of
- * them is: a crash, or STORE_FAILED, may leave its first items and not its last ones. */
+/* Events to record. A large batch is made durable in several groups and is done when the last group
+ * is durable. A crash or STORE_FAILED may therefore keep its first items and lose its last ones. */
 struct intake_batch {
     struct task done;
     struct executor *reply_to;
-    struct arena arena; /* holds everything the items point at, but for the request's body */
+    struct arena arena; /* everything the items point at except the request's body */
     struct candidate *items;
     size_t count;
-    size_t bytes; /* of memory that it takes until it is done, for LIMIT_STORE_QUEUED_BYTES */
+    size_t bytes; /* memory held until it is done; counts against LIMIT_STORE_QUEUED_BYTES */
     int64_t received_ms;
     /* results */
     enum store_status status;
-    struct verdict *verdicts; /* count of them, in the batch's arena */
+    struct verdict *verdicts; /* one per item, in the batch's arena */
 };
 
 /* --- outcomes of attempts --------------------------------------------------------------- */
 
-/* Outcomes are always taken, even when events are refused as busy. */
+/* What attempts changed (store/outcome.h). Never refused with STORE_BUSY, even while events are. */
 struct outcome_batch {
     struct task done;
     struct executor *reply_to;
@@ -55,22 +64,22 @@ struct outcome_batch {
 
 /* --- owed callbacks --------------------------------------------------------------------- */
 
-/* A reversal whose original is still waiting is pending too, but held back: it is neither handed
- * out nor paged before the original is delivered, dead or skipped; that outcome's commit hands
- * it to the sink. */
+/* A reversal whose original is still waiting is pending too, but held back: the store neither hands
+ * it out nor pages it. The commit that makes the original delivered, dead or skipped hands the
+ * reversal to the sink. */
 
-/* Called by the store's own thread right after a commit, with callbacks that have just become
- * pending and due, and are the sink's from now on. The sink may drop any of them: what it
- * drops it finds again by paging. Must not block.
+/* Receives callbacks that have just become pending and due, right after the commit that made them
+ * so. Called on the store's own thread; must not block. The array is the store's, the callbacks
+ * belong to the sink from the call on. The sink may drop any of them and find them again by paging.
  *
- * Those that carry another process's stamp may have been handed out, or have become
- * final, before: the sink judges, store/nodes/handoff.h. */
+ * A callback with another process's stamp may have been handed out before, or may be final already:
+ * the sink has to ask store/nodes/handoff.h. */
 struct owed_sink {
     void (*owed)(struct owed_sink *sink, struct callback **callbacks, size_t count);
 };
 
-/* Where a scan of a lane's waiting callbacks stands: behind this one, in the order of due time and
- * number. Zeros: at the start. */
+/* Position of a scan over a lane's waiting callbacks, which are ordered by due time and event
+ * number: the scan goes on behind this callback. All zeros: from the start. */
 struct scan_cursor {
     int64_t due_ms;
     uint64_t event_no;
@@ -81,30 +90,32 @@ static inline bool scan_cursor_is_start(struct scan_cursor c)
     return c.due_ms == 0 && c.event_no == 0;
 }
 
-/* The next due callbacks of a lane, oldest due first, none that is final. May return one that
- * the lane holds already or whose outcome it has not submitted yet; the lane leaves those out. */
+/* Reads the next due callbacks of a lane, the oldest due time first, and no final ones. The result
+ * may contain a callback that the lane holds already, or whose outcome the lane has not submitted
+ * yet; the lane leaves those out. */
 struct due_page {
     struct task done;
     struct executor *reply_to;
     lane_no lane;
-    int64_t due_until_ms; /* only those due by then */
+    int64_t due_until_ms; /* wall clock; later ones are not read */
     struct scan_cursor after;
     uint32_t limit; /* at most LIMIT_PAGE_CALLBACKS */
-    /* In no hurry, and only states and places matter: bodies may be absent, and what came or
-     * moved within the last seconds may be missing as if it were not there. */
+    /* The caller is in no hurry and needs only states and places: bodies may be absent, and changes
+     * of the last seconds may be missing. */
     bool brief;
     /* results */
     enum store_status status;
-    struct callback **items; /* malloc'ed, and theirs: the asker's */
+    struct callback **items; /* malloc'ed, like the array; the caller's */
     size_t count;
-    bool more; /* more are due by due_until_ms behind the last one, or were just now */
-    struct scan_cursor last; /* to go on from */
-    int64_t next_due_ms; /* when nothing more is due now: the lane's next due time, or INT64_MAX;
-                          * never late, early where what was due then has just become final */
+    bool more;               /* more were due by due_until_ms behind the last one */
+    struct scan_cursor last; /* where the next page continues */
+    /* without `more`: when the lane's next callback is due, or INT64_MAX. Never too late; too early
+     * where the callback due then has just become final */
+    int64_t next_due_ms;
 };
 
-/* Lanes that have waiting callbacks, at start; of its own shards only. Blocking; before any
- * request. */
+/* A lane with waiting callbacks, as store_backlog lists them before the first request. A shared
+ * store lists only the lanes of shards that this process holds. */
 struct lane_backlog {
     lane_no lane;
     int64_t next_due_ms;
@@ -117,57 +128,62 @@ enum object_kind {
     OBJECT_APP = 2,
     OBJECT_CLIENT = 3,
     OBJECT_KEY = 4,
-    OBJECT_RECOVERY = 7, /* stored: append only; 5 and 6 were never written */
+    OBJECT_RECOVERY = 7, /* numbers are stored: append only; 5 and 6 were never written */
     OBJECT_USER = 8,
     OBJECT_SESSION = 9,
-    OBJECT_AUDIT = 10, /* grows for ever: listed, never visited */
+    OBJECT_AUDIT = 10, /* grows without bound: store_list_objects only, never visited */
     OBJECT_NOTICE = 11,
-    OBJECT_MARK = 12, /* in clusters that have none of the others, store/clusters/ */
+    OBJECT_MARK = 12, /* the only kind in clusters after the first, store/clusters/ */
     OBJECT_IDEMPOTENCY_KEY = 13,
 };
 #define OBJECT_KIND_LAST OBJECT_IDEMPOTENCY_KEY
 
-/* What becomes durable together with a change, whole or not at all. */
+/* A second object written in the same commit as a change, so that both are durable or neither. */
 struct object_part {
     enum object_kind kind;
     struct str id;
-    struct str document; /* absent: delete; where there is none, nothing */
+    struct str document; /* absent: delete, which does nothing if there is no such object */
 };
 
-/* One account entry as a JSON document; the accounts folder knows its members. */
+/* Writes or deletes one object. The document is JSON whose members only accounts/ and people/
+ * know. */
 struct object_change {
     struct task done;
     struct executor *reply_to;
     enum object_kind kind;
     struct str id;
     struct str
-        document; /* absent: delete; STORE_NOT_FOUND, and no part kept, where there is none */
-    const struct object_part *parts; /* part_count of them; the asker's, in the order they apply */
+        /* absent: delete. If there is no such object: STORE_NOT_FOUND, and no part is written */
+        document;
+    const struct object_part *parts; /* part_count of them, applied in this order; the caller's */
     size_t part_count;
-    /* Judged by accounts and people as the feed has told of them, or by this object: STORE_STALE,
-     * and nothing is stored, where another process has changed any of those since. */
+    /* The caller has decided by the accounts and people that it knows from the change feed, or by
+     * this object. If another process has changed any of them since, the status is STORE_STALE and
+     * nothing is stored. */
     bool judged;
     enum store_status status;
     int64_t
-        revision; /* result, of a shared store: the feed's behind it; 0: the feed has none of it */
+        /* result, of a shared store: the feed's revision after this change; 0: the feed does not
+         * contain it */
+        revision;
 };
 
-/* What other processes on the same store have changed since the last feed (or since they were
- * visited), in that order, without OBJECT_AUDIT. The asker takes it in before it asks again or
- * judges a change. A store that one process has alone has never any. */
+/* Reads what other processes on the same store have changed since the last feed (before the first:
+ * since store_visit_objects), in order, without OBJECT_AUDIT. The caller applies all rows before it
+ * asks again or decides a change. Always empty for a store that is not shared. */
 struct object_feed {
     struct task done;
     struct executor *reply_to;
     struct arena arena;
     /* results */
     enum store_status status;
-    struct object_part *rows; /* in the arena; document absent: it is gone */
+    struct object_part *rows; /* in the arena; document absent: the object was deleted */
     size_t count;
     bool more;
-    int64_t revision; /* up to which all is known now */
+    int64_t revision; /* the caller knows every change up to this one */
 };
 
-/* Entries of one kind by id in the order of bytes, from the highest down. */
+/* Lists objects of one kind by id, in descending byte order. */
 struct object_row {
     struct str id, document;
 };
@@ -177,7 +193,7 @@ struct object_list {
     struct executor *reply_to;
     struct arena arena;
     enum object_kind kind;
-    uint32_t account_no;    /* whose they are; 0: of several or of none */
+    uint32_t account_no;    /* the owner's; 0: objects of several accounts or of none */
     struct str from, below; /* from <= id < below */
     uint32_t limit;
     enum store_status status;
@@ -190,13 +206,13 @@ typedef void (*object_visitor)(void *context, enum object_kind kind, struct str 
 
 /* --- reading ----------------------------------------------------------------------------- */
 
-/* Report rows of one account, ordered by day, then client_no; see reports/. One row per (day,
- * client) with any event accepted for that day (tests only with include_test). */
+/* Reads report rows of one account, ordered by day, then client_no. There is one row for each (day,
+ * client) with an accepted event on that day; test events count only with include_test. */
 struct report_row {
     int32_t day;
     uint32_t client_no;
     int64_t survey_starts, active_panelists;
-    int64_t survey_outcomes; /* whatever was paid; see event_is_survey_outcome */
+    int64_t survey_outcomes; /* paid or not; see event_is_survey_outcome */
     int64_t conversions[2];  /* 0 survey, 1 offer */
     __int128 earnings_micros[2];
 };
@@ -207,9 +223,11 @@ struct report_query {
     uint32_t account_no;
     int32_t first_day, last_day;
     bool include_test;
-    const uint32_t *client_nos; /* NULL: all; sorted, client_count of them; the asker's */
+    /* NULL: all clients; else client_count of them, ascending; the caller's */
+    const uint32_t *client_nos;
     size_t client_count;
-    /* a position: rows behind (after_day, after_client_no); after_day INT32_MIN: from the start */
+    /* Position: only rows after (after_day, after_client_no). after_day INT32_MIN: from the
+     * start. */
     int32_t after_day;
     uint32_t after_client_no;
     size_t limit;
@@ -220,16 +238,17 @@ struct report_query {
     bool more;
 };
 
-/* How one report day went, in quarters of an hour, all clients together and without tests: what a
- * day is compared by that is not over yet. Kept for the days that are not older than INTRADAY_DAYS;
- * what is accepted later than that is in no slot. */
+/* Counters of one report day by quarter of an hour, over all clients and without test events. A day
+ * that is not over yet is compared by them. Kept for INTRADAY_DAYS days; an event accepted later
+ * than that is in no slot. */
 #define INTRADAY_SLOT_MS (15 * 60 * INT64_C(1000))
 #define INTRADAY_SLOTS 96
 #define INTRADAY_DAYS 2
 
 struct intraday_slot {
     int64_t survey_starts, conversions;
-    int64_t active_panelists; /* of a client, whose first start of the day lies in this slot */
+    /* panelists of a client whose first start of the day is in this slot */
+    int64_t active_panelists;
     __int128 earnings_micros;
 };
 
@@ -246,16 +265,17 @@ struct intraday_query {
     int32_t day;
     /* results */
     enum store_status status;
-    bool complete; /* false: slots were not counted yet, or are dropped, for a part of the day */
+    /* false: a part of the day was before slots were counted, or its slots were dropped */
+    bool complete;
     struct intraday_slot slots[INTRADAY_SLOTS];
 };
 
-/* The slot that a store counts the event in; -1: in none. For stores. */
+/* For implementations: the slot in which the event counts, or -1. */
 int intraday_slot(const struct event *e);
 
-/* The books of one report day without its test events: per app what was owed, by kind and by what
- * has become of it, and a digest that a partner can compute from its own records. Events that owe
- * no callback are in no statement. A callback that is being tried is pending here. */
+/* Reads the statement of one report day, without test events: what each app is owed, by event type
+ * and callback state, and a digest that a partner can compute from its own records. An event
+ * without a callback is in no statement. A callback with an attempt under way counts as pending. */
 struct statement_sums {
     int64_t count;
     __int128 reward_micros, revenue_micros;
@@ -264,7 +284,9 @@ struct statement_sums {
 #define STATEMENT_DIGEST_BYTES 32
 struct statement_app {
     uint32_t app_no;
-    uint8_t reward_digits; /* the most that a Reward of it is printed with at least: 0..2 */
+    /* the largest number of digits after the point that any of its Rewards must be printed with:
+     * 0..2 */
+    uint8_t reward_digits;
     /* SHA-256 of `RewardId<TAB>Reward<TAB>RevenueAmount<LF>` lines sorted by RewardId bytes,
      * amounts as the callback prints them (contract, section 2). */
     unsigned char digest[STATEMENT_DIGEST_BYTES];
@@ -275,24 +297,24 @@ struct statement_query {
     struct task done;
     struct executor *reply_to;
     uint32_t account_no;
-    int32_t day; /* of the event's time, as in reports */
+    int32_t day; /* day of the event's time */
     /* results */
     enum store_status status;
-    struct statement_app *apps; /* malloc'ed, the asker's; by app_no, those with any event */
+    struct statement_app *apps; /* malloc'ed, the caller's; ascending app_no; apps with an event */
     size_t count;
 };
 
-/* The books of whole days, checked (store/books.h says how): those behind a position in the order
- * of (account, day), one cluster (store_place) after the other, as many as fit. Reads what is
- * applied; asks for no commit and waits for none. Others' reads go first: STORE_BUSY when one came
- * before the first day was done. */
+/* Checks the books (store/books.h) of as many whole days as fit, from a position in the order of
+ * (account, day) on; several clusters are checked one after the other (store_place). It reads what
+ * is applied already, so it needs no commit. Other reads go first: STORE_BUSY if one came before
+ * the first day was finished. */
 #define BOOKS_DIFFERENCES_MOST 100
 #define BOOKS_DAYS_MOST 256
 
 enum books_rule { BOOKS_RULE_OWED, BOOKS_RULE_EVENTS, BOOKS_RULE_EARNINGS };
 
-/* app_no 0: earnings of a client that none of the day's events names. Earnings are an app's, in no
- * lane, and only revenue. `state` none: owed in all. */
+/* app_no 0: earnings of a client that no event of the day names. BOOKS_RULE_EARNINGS compares the
+ * revenue of a whole app and has no lane. `state` CALLBACK_NONE: the total owed. */
 struct books_difference {
     uint32_t account_no, app_no;
     int32_t day;
@@ -306,23 +328,23 @@ struct books_difference {
 struct books_check {
     struct task done;
     struct executor *reply_to;
-    uint32_t after_account_no; /* position: days behind this one; 0: from the start */
+    uint32_t after_account_no; /* position: only days after this one; 0: from the start */
     int32_t after_day;
-    int32_t from_day;       /* only days from it on; INT32_MIN: all */
-    int64_t callbacks_most; /* ends with the day that passes it, or after BOOKS_DAYS_MOST */
+    int32_t from_day;       /* the first day to check; INT32_MIN: all */
+    int64_t callbacks_most; /* ends with the day that exceeds this, or after BOOKS_DAYS_MOST days */
     /* results */
     enum store_status status;
-    int64_t days, callbacks; /* looked at */
+    int64_t days, callbacks; /* checked */
     int64_t took_ms;
-    bool more; /* perhaps: go on behind the last one */
+    bool more; /* more days may follow the last one */
     uint32_t last_account_no;
     int32_t last_day;
-    struct books_difference *differences; /* malloc'ed, the asker's: the first ones, */
-    size_t difference_count;              /* at most BOOKS_DIFFERENCES_MOST, */
-    int64_t difference_total;             /* of so many */
+    struct books_difference *differences; /* malloc'ed, the caller's: the first ones */
+    size_t difference_count;              /* at most BOOKS_DIFFERENCES_MOST */
+    int64_t difference_total;             /* how many there are in all */
 };
 
-/* What waits in the lanes of one app, by the ledger. */
+/* Reads from the books how many callbacks wait in each lane of one app. */
 struct lane_waiting {
     struct task done;
     struct executor *reply_to;
@@ -330,26 +352,27 @@ struct lane_waiting {
     /* results */
     enum store_status status;
     int64_t count[LANE_KINDS];
-    /* When the first of them was accepted, by number, or by time among thousands, which differ
-     * where a clock was put back; 0: none. */
+    /* When the oldest waiting callback was accepted; 0: none waits. Oldest is the lowest event
+     * number, or among thousands the earliest time; the two differ after the clock was put back. */
     int64_t oldest_accepted_ms[LANE_KINDS];
 };
 
-/* One callback as the log shows it. Text is in the query's arena. Events that owe no callback
- * (survey_started) are never found, and listed only with all_events; their state is none. */
+/* One callback as the log shows it; its texts are in the query's arena. Events without a callback
+ * (survey_started) are never found by id, and are listed only with all_events; their state is
+ * none. */
 struct callback_row {
     struct event event;
     enum callback_state state;
     enum callback_reason reason;
     int64_t next_attempt_ms; /* pending: when due; else 0 */
-    int32_t attempts;        /* made so far */
-    /* In store_callback_get: all that are kept, oldest first. In a list: what its `attempts` asks
-     * for, without URL, headers and bodies. */
+    int32_t attempts;        /* so far */
+    /* store_get_callback: all attempts that are kept, oldest first. Lists: those that `attempts`
+     * asks for, without URL, headers and bodies. */
     struct attempt *log;
     size_t log_count;
 };
 
-/* Borrows the event's texts. For stores. */
+/* For implementations. The row borrows the event's texts. */
 static inline struct callback_row callback_row_of(const struct event *e,
                                                   const struct callback_status *s)
 {
@@ -362,7 +385,7 @@ static inline struct callback_row callback_row_of(const struct event *e,
     };
 }
 
-/* A pending one that is being tried: shown as `delivering`, and no other try is in sight. */
+/* Shows a pending callback with an attempt under way as `delivering`, with no next attempt. */
 static inline void callback_row_set_tried(struct callback_row *row)
 {
     if (row->state != CALLBACK_PENDING)
@@ -382,7 +405,8 @@ struct callback_get {
 };
 
 enum list_order { LIST_NEWEST_FIRST, LIST_OLDEST_FIRST };
-/* Of each row: none, the last one of what is not delivered, or all that are kept, oldest first. */
+/* Which attempts a list returns with each row: none, the last one of a callback that is not
+ * delivered, or all that are kept, oldest first. */
 enum list_attempts { ATTEMPTS_NONE, ATTEMPTS_LAST, ATTEMPTS_ALL };
 
 struct callback_list {
@@ -390,27 +414,29 @@ struct callback_list {
     struct executor *reply_to;
     struct arena arena;
     uint32_t account_no;
-    bool all_events;                  /* events that owe no callback, too */
-    struct str event_id, panelist_id; /* filters, up to `day`; absent or 0: any */
+    bool all_events; /* also events without a callback */
+    /* this and what follows up to `day` are filters; absent or 0: any */
+    struct str event_id, panelist_id;
     enum event_type type;
     enum callback_state state;
-    bool undelivered; /* of any state but delivered */
+    bool undelivered; /* any state except delivered */
     uint32_t app_no;
-    bool has_from, has_to;                    /* whether the next two are asked for */
+    bool has_from, has_to;                    /* the next two are filters */
     int64_t accepted_from_ms, accepted_to_ms; /* from inclusive, to exclusive */
-    bool of_day;                              /* only those that happened on that report day */
+    bool of_day;                              /* only events of report day `day` */
     int32_t day;
-    /* Event numbers, sorted, the asker's, of what is being tried, which no store knows: those of
-     * them that are pending are `delivering`, for the filter and in the rows. */
+    /* Numbers of the events whose callbacks have an attempt under way, ascending; the caller's. No
+     * store knows them. Those that are pending count and are shown as `delivering`. */
     const uint64_t *tried;
     size_t tried_count;
-    bool no_bodies; /* events without their bodies */
-    /* The newest second may be missing, never anything before what is there: who reads all accounts
-     * in turn makes no store write what it gathers earlier than it would. */
+    bool no_bodies; /* leaves the events' bodies out */
+    /* The newest second may be missing, but no event older than one that is listed. A caller that
+     * reads all accounts in turn sets it so that its reads do not make the store write early. */
     bool may_lag;
     enum list_attempts attempts;
     enum list_order order;
-    uint64_t after_event_no; /* position; 0: from the end the order begins at */
+    /* position: only events after this one, in `order`; 0: from the start */
+    uint64_t after_event_no;
     uint32_t limit;
     enum store_status status;
     struct callback_row *rows; /* in the arena */
@@ -418,7 +444,7 @@ struct callback_list {
     bool more;
 };
 
-/* Whether a row's attempts are read. For stores. */
+/* For implementations: true if the row's attempts have to be read. */
 static inline bool callback_list_wants_attempts(const struct callback_list *list,
                                                 const struct callback_row *row)
 {
@@ -427,14 +453,14 @@ static inline bool callback_list_wants_attempts(const struct callback_list *list
             row->state != CALLBACK_DELIVERED);
 }
 
-/* Of a row's log keeps what the list shows, copied into its arena. For stores. */
+/* For implementations: copies the attempts that the list shows into its arena, drops the others. */
 void callback_list_keep_log(struct callback_list *list, struct callback_row *row);
 int attempt_compare(const void *a, const void *b); /* oldest first, for qsort */
-/* The state to show and to filter by. For stores. */
+/* For implementations: the state by which a callback is filtered and shown. */
 enum callback_state callback_list_state(const struct callback_list *list, uint64_t event_no,
                                         enum callback_state stored);
 
-/* How many callbacks store_list_callbacks would list, by app. */
+/* Counts by app the callbacks that store_list_callbacks would list. */
 struct callback_count_row {
     uint32_t app_no;
     int64_t count;
@@ -445,30 +471,32 @@ struct callback_count {
     struct executor *reply_to;
     uint32_t account_no;
     uint32_t app_no;                          /* 0: any */
-    unsigned states;                          /* bits, 1 << state */
+    unsigned states;                          /* set of states: bits 1 << state */
     int64_t accepted_from_ms, accepted_to_ms; /* from inclusive, to exclusive */
     /* results */
     enum store_status status;
-    struct callback_count_row *apps; /* malloc'ed, the asker's; by app_no, those with any */
+    struct callback_count_row *apps; /* malloc'ed, the caller's; ascending app_no; apps with any */
     size_t count;
 };
 
-/* Resend of one callback, as the contract's section 4 says. Done with the callback handed to the
- * sink. STORE_NOT_FOUND, STORE_PURGED, STORE_ERASED: nothing is stored. */
+/* Resends one callback (the contract, section 4). When the request is done, the callback has been
+ * handed to the sink. STORE_NOT_FOUND, STORE_PURGED and STORE_ERASED store nothing. */
 struct resend {
     struct task done;
     struct executor *reply_to;
     uint32_t account_no;
     struct str event_id;
     int64_t now_ms;
-    unsigned only_states; /* bits, 1 << state: one of another state is not found; 0: any */
-    const struct object_part *parts; /* as object_change's: kept with it, or not at all */
+    /* set of states, bits 1 << state: a callback in another state is not found; 0: any state */
+    unsigned only_states;
+    const struct object_part *parts; /* as in object_change: written in the same commit */
     size_t part_count;
     enum store_status status;
 };
 
-/* For stores. */
-/* Before an event that came at received_ms is decided. */
+/* For implementations. */
+/* Warns in the log that the clock was put back, before an event received at received_ms is
+ * decided. */
 void store_warn_of_clock(int64_t last_accepted_ms, int64_t received_ms);
 static inline enum store_status resend_status(enum resend_verdict verdict)
 {
@@ -481,25 +509,26 @@ static inline enum store_status resend_status(enum resend_verdict verdict)
     UNREACHABLE();
 }
 
-/* Replaces PanelistId, SessionId, Mid and bodies of one panelist; money rows stay. */
+/* Erases one panelist: replaces PanelistId, SessionId and Mid and deletes bodies. Amounts and
+ * counters stay. */
 struct erase {
     struct task done;
     struct executor *reply_to;
     uint32_t account_no;
     struct str panelist_id;
-    const struct object_part *parts; /* as object_change's */
+    const struct object_part *parts; /* as in object_change: written in the same commit */
     size_t part_count;
     enum store_status status;
     int64_t erased; /* events */
 };
 
-/* For stores: a new PanelistId that no panelist has, into `text`. */
+/* For implementations: writes a new PanelistId that no panelist has into `text` and returns it. */
 #define ERASED_NAME_BYTES 32
 struct str erased_name(struct env *env, char text[ERASED_NAME_BYTES]);
 
 struct store;
 
-/* What is asked: each with the struct behind it. */
+/* Kinds of requests, each with its struct. */
 enum request_kind {
     REQUEST_INTAKE,         /* intake_batch */
     REQUEST_OUTCOMES,       /* outcome_batch */
@@ -517,9 +546,9 @@ enum request_kind {
     REQUEST_CALLBACK,       /* callback_get */
     REQUEST_CALLBACKS,      /* callback_list */
     REQUEST_OBJECTS,        /* object_list */
-    REQUEST_FEED,           /* object_feed; only of a store that is shared */
-    /* What the threads of a store ask of each other. */
-    REQUEST_APPLIED, /* from the applier: a memtable is committed, or cannot be */
+    REQUEST_FEED,           /* object_feed; shared stores only */
+    /* Between the threads of one store. */
+    REQUEST_APPLIED, /* from the applier: a memtable is committed, or its commit failed */
     REQUEST_APPLIER_FAILED,
     REQUEST_APPLY,      /* to the applier */
     REQUEST_CHECKPOINT, /* to the applier, and back to the scrub */
@@ -529,28 +558,30 @@ enum request_kind {
 
 struct store_ops {
     void (*request)(struct store *s, enum request_kind kind, void *what);
-    /* NULL all of these: not shared with other processes. */
+    /* The next five are NULL in a store that one process has alone. */
     struct leases *(*leases)(struct store *s);
     void (*watch)(struct store *s, struct store_watcher *watcher);
     void (*ask)(struct store *s, struct store_question *question);
     void (*answer)(struct store *s, uint32_t app_no, int64_t question, struct str answer);
     void (*place)(struct store *s, uint32_t account_no, uint32_t app_no, uint32_t cluster);
-    /* Any thread, at once. Looks at the disk, too, where it is long since anybody asked: whoever
-     * runs a store asks a few times a second. */
+    /* Any thread; does not block. Also looks at the disk if the last look was long ago; whoever
+     * runs a store calls this a few times a second. */
     void (*numbers)(struct store *s, struct store_numbers *ret);
-    /* Any thread, at once; what has become too old goes within seconds. NULL: there are none. */
+    /* Any thread; does not block. What the new retention makes too old is deleted within seconds.
+     * NULL: the store has no bounds. */
     void (*set_bounds)(struct store *s, const struct store_bounds *bounds);
-    /* The key of this store's hashes (candidate.key and .content, see event_key): made once, kept
-     * for ever, the store's. Any thread. */
+    /* The key of this store's hashes (candidate.key and .content, see event_key). Created once,
+     * never changed; owned by the store. Any thread. */
     const struct hash_secret *(*hash_secret)(struct store *s);
-    /* Before the first request; blocking. All but OBJECT_AUDIT. */
+    /* Before the first request; blocks. Visits all objects except OBJECT_AUDIT. */
     void (*visit_objects)(struct store *s, object_visitor visit, void *context);
     size_t (*backlog)(struct store *s, struct lane_backlog **ret_lanes); /* malloc'ed */
-    /* Starts taking requests; recovered pending callbacks go to the sink or are found by paging. */
+    /* Starts serving requests. Pending callbacks from before the start come to the sink or are
+     * found by paging. */
     void (*start)(struct store *s, struct owed_sink *sink);
-    /* NULL: nothing of it ever waits for long. Any thread, after the start. */
+    /* Any thread, after the start. NULL: the store never waits for long. */
     void (*stopping)(struct store *s);
-    /* Finishes what was asked for, makes it durable, frees everything. Blocking. */
+    /* Finishes all requests, makes them durable and frees the store. Blocks. */
     void (*close)(struct store *s);
 };
 
@@ -560,7 +591,8 @@ struct store {
     const struct store_ops *ops;
 };
 
-/* The wrappers everybody calls: they assert the arguments and count. */
+/* The functions that callers use: they assert the arguments, empty the results and call the
+ * slot. */
 void store_submit(struct store *s, struct intake_batch *batch);
 void store_record(struct store *s, struct outcome_batch *batch);
 void store_page(struct store *s, struct due_page *page);
@@ -578,14 +610,16 @@ void store_count_callbacks(struct store *s, struct callback_count *count);
 void store_resend(struct store *s, struct resend *resend);
 void store_erase(struct store *s, struct erase *erase);
 void store_feed(struct store *s, struct object_feed *feed);
-struct leases *store_leases(struct store *s); /* NULL: everything is ours */
-/* Any time, NULL: nobody. When it returns, who watched before is told nothing more. */
+/* NULL: not shared, this process may deliver every lane */
+struct leases *store_leases(struct store *s);
+/* Replaces the watcher, NULL: none. Any time; when it returns, the watcher before is not called any
+ * more. */
 void store_watch(struct store *s, struct store_watcher *watcher);
-/* Of a shared store only. The text is copied; app_no as it was asked for. */
+/* Shared stores only. `answer` is copied; app_no is the one of the question. */
 void store_ask(struct store *s, struct store_question *question);
 void store_answer(struct store *s, uint32_t app_no, int64_t question, struct str answer);
-/* Which cluster has an account (app_no 0), or one of its apps: before anything else is asked of
- * either. Never changes. Where there is one cluster, nothing. */
+/* Says which cluster has an account (app_no 0) or one of its apps; called before any other request
+ * about it. The cluster never changes. Does nothing where there is one cluster. */
 void store_place(struct store *s, uint32_t account_no, uint32_t app_no, uint32_t cluster);
 void store_get_numbers(struct store *s, struct store_numbers *ret);
 void store_set_bounds(struct store *s, const struct store_bounds *bounds);
@@ -593,7 +627,7 @@ const struct hash_secret *store_hash_secret(struct store *s);
 void store_visit_objects(struct store *s, object_visitor visit, void *context);
 size_t store_backlog(struct store *s, struct lane_backlog **ret_lanes);
 void store_start(struct store *s, struct owed_sink *sink);
-/* The process is about to end: what waits for something that is away for an unknown time is given
+/* Says that the process is about to end: requests that wait for an unreachable database are given
  * up within seconds, and the store then fails. */
 void store_stopping(struct store *s);
 void store_close(struct store *s);
