@@ -1,8 +1,10 @@
-/* All loops' delivery together: which loop a lane belongs to, and how others reach it.
+/* Delivery of all loops: decides which loop owns a lane, and passes work and questions to the
+ * loops.
  *
- * A lane belongs to the loop its destination hashes to, so that a destination and all of its
- * lanes are one loop's. The table of owners says who has a lane now; when its URL moves to
- * another loop's destination the owner first ends what is under way, then gives it on. */
+ * A lane belongs to the loop that its destination hashes to, so that one loop owns a destination
+ * and all lanes on it. The owners table says which loop owns a lane now. When the lane's URL moves
+ * to a destination of another loop, the owner first ends the lane's exchanges and then gives the
+ * lane up. */
 #include "delivery/delivery.h"
 
 #include "base/alloc.h"
@@ -47,7 +49,7 @@ static int route(struct delivery *delivery, lane_no lane)
     return owners_claim(delivery->owners, lane, owner);
 }
 
-/* On the store's thread: runs of callbacks for the same loop are handed over in one go. */
+/* Runs on the store's thread. Consecutive callbacks for the same loop are handed over together. */
 static void owed(struct owed_sink *sink, struct callback **callbacks, size_t count)
 {
     struct delivery *delivery = CONTAINER_OF(sink, struct delivery, sink);
@@ -247,8 +249,9 @@ void delivery_get_overview(struct delivery *delivery, struct delivery_overview_q
 /* --- questions to all loops --------------------------------------------------------------------
  */
 
-/* True: to the next loop. A loop's task comes behind all that was posted to it before: behind each
- * page and callback that the store had let go of when the question was asked. */
+/* True: the question goes on to the next loop. A loop runs the question's task after everything
+ * that was posted to it before, so it has by then every page and callback that the store gave away
+ * before the question was asked. */
 static bool round_goes_on(struct delivery_round *round)
 {
     struct delivery *delivery = round->delivery;

@@ -1,8 +1,11 @@
-/* Delivery: lanes and destinations of one loop. It is handed owed callbacks, decides whose turn
- * it is, has them sent, and records what came of it. docs/state.md has every state and move.
+/* Delivery: takes pending callbacks from the store, decides which lane may start its next attempt,
+ * has the attempt sent, and records the outcome. docs/state.md has every state and transition.
  *
- * What it holds in memory is bounded (base/limits.h); whatever does not fit stays in the store
- * and is paged in by due time. */
+ * Memory is bounded (base/limits.h): callbacks that do not fit stay in the store and are paged in
+ * by due time.
+ *
+ * Threads: each loop owns its lanes. A function may be called on any thread unless it says
+ * otherwise. Times are wall clock, Unix milliseconds, unless they end in `_mono_ms`. */
 #pragma once
 
 #include "accounts/accounts.h"
@@ -11,16 +14,16 @@
 #include "send/send.h"
 #include "store/store.h"
 
-struct delivery; /* all loops' together */
+struct delivery; /* of all loops */
 
-/* A lane's state has changed, or an open one has had its first success since it came into memory.
- * Texts are borrowed until the call returns. */
+/* A lane's state has changed, or a lane that is open has had its first success since it came into
+ * memory. The texts are valid until the call returns. */
 struct lane_notice {
     const struct app *app;
     enum lane_kind kind;
     enum lane_state state;
-    int64_t since_ms; /* wall; 0: not known */
-    /* Its last failure; error_ms 0: none, or it is open. */
+    int64_t since_ms; /* wall clock; 0: unknown */
+    /* The lane's last failure; error_ms 0: there was none, or the lane is open. */
     enum attempt_class class;
     int status;
     int64_t error_ms;
@@ -33,76 +36,80 @@ struct delivery_options {
     size_t loop_count;
     struct store *store;
     struct directory *directory;
-    struct schedule schedule; /* at first: delivery_set_schedule */
-    int64_t allowance_total;  /* exchanges under way per loop */
-    /* Asks for a lane to be marked disabled: `url` (the caller's) answered 410. Whatever comes of
-     * it, delivery_gone_settled follows. Called on a loop. */
+    struct schedule schedule; /* the initial one: see delivery_set_schedule */
+    int64_t allowance_total;  /* bound on the exchanges under way, per loop */
+    /* Asks the caller to mark a lane disabled, because `url` (delivery's) has answered 410. The
+     * caller answers with delivery_gone_settled, whether it marked the lane or not. Called on a
+     * loop. */
     void (*disable_lane)(void *context, uint32_t app_no, enum lane_kind kind, struct str url);
-    /* Whoever wants to know; must not block. On a loop. NULL: nobody. */
+    /* Called on a loop when a lane's state changes; must not block. May be NULL. */
     void (*on_lane_state)(void *context, const struct lane_notice *notice);
-    /* The receiver's certificate expires soon, once a day; or does not (any more): said once. */
+    /* Called once a day while the receiver's certificate expires soon, and once when it no longer
+     * does. */
     void (*certificate_told)(void *context, const struct app *app, enum lane_kind kind,
                              int64_t expires_ms, bool soon);
-    /* Outcomes that are durable now; must not block. On a loop. NULL: nobody. */
+    /* Called on a loop with outcomes that have become durable; must not block. May be NULL. */
     void (*outcomes_told)(void *context, const struct outcome *items, size_t count);
     void *context;
 };
 
 struct delivery *delivery_new(const struct delivery_options *options);
 struct owed_sink *delivery_sink(struct delivery *delivery);
-/* Takes up the lanes that have waiting callbacks, if they are ours. Any thread. */
+/* Loads the lanes that have waiting callbacks, except those of other nodes. */
 void delivery_recover(struct delivery *delivery, const struct lane_backlog *lanes, size_t count);
-/* The retry schedule from now on, as after a start with it; on the thread of that loop. */
+/* Replaces the retry schedule, with the same effect as a restart. On the thread of that loop. */
 void delivery_set_schedule(struct delivery *delivery, size_t loop, const struct schedule *schedule);
-/* An app's settings changed: its lanes look at them again. Any thread. */
+/* Tells the app's lanes to read its settings again. */
 void delivery_app_changed(struct delivery *delivery, uint32_t app_no);
-/* The directory knows of the lane's 410 now, or knows better (its URL was set meanwhile): from
- * here on its word counts. Any thread. */
+/* The caller has handled disable_lane: the directory has the lane disabled, or keeps it enabled
+ * because its URL was changed meanwhile. From now on the lane follows the directory. */
 void delivery_gone_settled(struct delivery *delivery, uint32_t app_no, enum lane_kind kind);
-/* The store's leases have changed: lanes that are no longer ours end what is under way and leave.
- * Any thread. */
+/* Tells all loops that the leases have changed: lanes of shards that this node no longer holds end
+ * their exchanges and leave. */
 void delivery_leases_changed(struct delivery *delivery);
-/* Another node has erased a panelist of the account: what waits in memory is read anew, without
- * him. Any thread. */
+/* Another node has erased a panelist of the account: the account's callbacks in memory are dropped
+ * and paged again, without those of the panelist. */
 void delivery_erased_elsewhere(struct delivery *delivery, uint32_t account_no);
-/* Starts no further exchanges; `stopped` is run on `reply_to` once those under way have ended and
- * their outcomes are durable. Any thread. */
+/* Stops starting exchanges. `stopped` is posted to `reply_to` when those under way have ended and
+ * their outcomes are durable. */
 void delivery_stop(struct delivery *delivery, struct executor *reply_to, struct task *stopped);
 void delivery_free(struct delivery *delivery);
 
-/* One try outside of any lane, for the test console: answers inline, nothing is recorded. It takes
- * a seat of the loop's and of its host's like any other try, of the few that tests may have. */
+/* One attempt without a lane, for the test console. The asker gets the result; nothing is recorded.
+ * Like any other attempt it takes a seat of the loop and of the host, from the small share that is
+ * reserved for tests. */
 struct delivery_test {
     struct task done;
     struct executor *reply_to;
     struct arena arena;
     uint32_t app_no;
-    struct event event;     /* event_id begins with test_; body is rendered by the asker */
-    struct str url;         /* absent: the lane's configured one */
+    struct event event;     /* event_id begins with test_; the caller has rendered the body */
+    struct str url;         /* absent: the configured URL */
     struct str traceparent; /* see struct request_source */
     enum request_format format;
-    bool busy;              /* result: no such seat is free; there was no attempt */
+    bool busy;              /* result: no test seat was free, so that there was no attempt */
     struct attempt attempt; /* result; texts in the arena */
 };
 void delivery_send_test(struct delivery *delivery, struct delivery_test *test);
 
 struct lane_health {
-    bool known; /* false: nothing in memory: idle */
+    bool known; /* false: the lane is not in memory, because it is idle */
     bool suspended, disabled, paused;
     enum lane_state state;
-    int64_t state_since_ms; /* wall; 0: not known */
+    int64_t state_since_ms; /* wall clock; 0: unknown */
     int32_t in_flight, waiting_in_ram;
     double window;
-    int64_t next_try_ms; /* wall; suspended or paused: when */
+    int64_t next_try_ms; /* wall clock: the next attempt of a suspended or paused lane */
     int64_t succeeded_1m, succeeded_1h, failed_1h, succeeded_24h, failed_24h;
-    int32_t latency_p50_ms, latency_p95_ms, latency_p99_ms; /* of the last hour */
+    int32_t latency_p50_ms, latency_p95_ms, latency_p99_ms; /* over the last hour */
     enum attempt_class last_class;
     int last_status;
     int64_t last_error_ms;
     char last_detail[256];
-    int64_t certificate_expires_ms; /* the receiver's, as last seen; 0: none */
+    /* when the receiver's certificate expires, as last seen; 0: no certificate */
+    int64_t certificate_expires_ms;
 };
-/* Asks the lane's loop; `ret` is filled before `done` is posted to `reply_to`. */
+/* Asks the loop that owns the lane for its health. `ret` is filled before `done` is posted. */
 struct lane_health_query {
     struct task done;
     struct executor *reply_to;
@@ -111,22 +118,24 @@ struct lane_health_query {
 };
 void delivery_get_health(struct delivery *delivery, struct lane_health_query *query);
 
-/* All lanes together, for metrics: each loop adds its own. */
-#define OVERVIEW_TRIES_LEAST 20 /* in the last hour, for a success rate to say something */
-#define OVERVIEW_WORST 20       /* lanes that are named */
+/* Totals over all lanes, for metrics. Each loop adds its own. */
+#define OVERVIEW_TRIES_LEAST 20 /* attempts in the last hour that a success rate needs */
+#define OVERVIEW_WORST 20       /* lanes listed by name */
 struct overview_lane {
     lane_no lane;
     int64_t badness; /* see dispatcher_health.c */
 };
 struct delivery_overview {
-    int64_t lanes[LANE_STATES];   /* in memory */
-    int64_t window;               /* sum of their windows */
-    int64_t tried_1h, failing_1h; /* tried at all; less than half of the tries succeeded */
+    int64_t lanes[LANE_STATES]; /* in memory */
+    int64_t window;             /* sum of their windows */
+    /* lanes with attempts in the last hour; of them, lanes where less than half succeeded */
+    int64_t tried_1h, failing_1h;
     int64_t succeeded_1m;
-    int64_t worst_success_permille; /* 1000: none worse */
+    int64_t worst_success_permille; /* 1000 if no lane is below */
     int32_t worst_p99_ms;
-    int64_t certificate_expires_ms; /* the first of the receivers' to expire; 0: none */
-    /* What somebody should look at, the worst first. */
+    /* when the first of the receivers' certificates expires; 0: none */
+    int64_t certificate_expires_ms;
+    /* The lanes that need attention, the worst first. */
     struct overview_lane worst[OVERVIEW_WORST];
     size_t worst_count;
 };
@@ -137,43 +146,44 @@ struct delivery_overview_query {
 };
 void delivery_get_overview(struct delivery *delivery, struct delivery_overview_query *query);
 
-/* Attempts by how long they took; the last bucket is what took longer. */
+/* Histogram of attempts by duration; the last bucket has no upper bound. */
 #define DELIVERY_DURATIONS 13
 extern const int32_t delivery_duration_bounds_ms[DELIVERY_DURATIONS - 1];
 
-/* A question to all loops, one after the other. */
+/* A question that visits all loops, one after the other. */
 struct delivery_round {
     struct task task;
     struct delivery *delivery;
     size_t at; /* the loop */
 };
 
-/* The store has erased a panelist (store_erase is done): when `done` is posted, nothing of what was
- * accepted before is sent any more or waits in memory but tries that are under way, and the store
- * keeps no texts of those. */
+/* Removes an erased panelist from memory, after store_erase is done. When `done` is posted, no
+ * callback of the panelist accepted before is sent any more or waits in memory, except those with
+ * an attempt under way, and the store keeps no texts of those attempts. */
 struct delivery_erase {
     struct task done;
     struct executor *reply_to;
     uint32_t account_no;
     struct str panelist_id;
-    struct delivery_round round; /* delivery's own */
+    struct delivery_round round; /* internal */
 };
 void delivery_erase(struct delivery *delivery, struct delivery_erase *erase);
 
-/* What is being tried of one account, without the extra tries of what is delivered already: at most
- * as many as exchanges are under way in all. Empty when asked. */
+/* Lists the callbacks of one account that have an attempt under way, without the extra attempts of
+ * callbacks that are delivered already. Initialise the result empty. */
 struct delivery_tried {
     struct task done;
     struct executor *reply_to;
     uint32_t account_no;
-    uint64_t *event_nos; /* result: sorted; malloc'ed, the asker's */
+    /* result: ascending; malloc'ed, the caller's; at most as many as exchanges are under way */
+    uint64_t *event_nos;
     size_t count, capacity;
-    struct delivery_round round; /* delivery's own */
+    struct delivery_round round; /* internal */
 };
 void delivery_get_tried(struct delivery *delivery, struct delivery_tried *tried);
 
-/* The states of many lanes, for a page that shows whole accounts. A lane that is not in memory
- * keeps what the asker has set: zero is an open lane without tries. */
+/* Reads the states of many lanes, for a page that shows whole accounts. A lane that is not in
+ * memory keeps the values that the caller has set; all zeros is an open lane without attempts. */
 struct lane_brief {
     lane_no lane;
     enum lane_state state;
@@ -183,9 +193,9 @@ struct lane_brief {
 struct delivery_briefs {
     struct task done;
     struct executor *reply_to;
-    struct lane_brief *items; /* count of them, the asker's */
+    struct lane_brief *items; /* count of them, the caller's */
     size_t count;
-    struct delivery_round round; /* delivery's own */
+    struct delivery_round round; /* internal */
 };
 void delivery_get_briefs(struct delivery *delivery, struct delivery_briefs *briefs);
 

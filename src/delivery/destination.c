@@ -1,9 +1,11 @@
-/* The dead detector counts connect-level failures only (names, addresses, connections, TLS):
- * what an HTTP answer says is the lane's business. Eight in a row without one connection between
- * them: more than one lane's first window, so that a single badly configured path through a
- * proxy cannot condemn its neighbours by chance, and few enough to be reached in one round of
- * tries. A dead host is tried after 5 s, doubling to 60 s, up to 5 % later so that many do not
- * come back together. */
+/* Detects dead destinations and probes them.
+ *
+ * Only connect-level failures count (names, addresses, connections, TLS); an HTTP answer concerns
+ * the lane only. A destination is dead after eight such failures in a row without a connection in
+ * between. Eight is more than one lane's first window, so that one badly configured path through a
+ * proxy is unlikely to stop its neighbours, and few enough to be reached in one round of attempts.
+ * A dead host is probed after 5 s, then after intervals that double up to 60 s, plus up to 5 % at
+ * random so that many hosts are not probed at the same moment. */
 #include "delivery/destination.h"
 
 #include "base/alloc.h"
@@ -116,7 +118,8 @@ bool destination_failed(struct destination *d, bool was_probe, int64_t now_mono_
     if (d->failed_run < INT_MAX)
         d->failed_run++;
     if (d->dead) {
-        if (was_probe && now_mono_ms >= d->probe_mono_ms) /* else a resend's, before its time */
+        /* otherwise it was a resend's attempt, before the probe's time */
+        if (was_probe && now_mono_ms >= d->probe_mono_ms)
             wait_for_probe(d, d->probe_wait_ms * 2, now_mono_ms, rng);
         return false;
     }

@@ -1,10 +1,14 @@
-/* The driver: lanes in memory, whose turn it is, when to look again.
+/* The driver of one loop's lanes: keeps the lanes in memory, gives them turns, and sets the time of
+ * the next tick.
  *
- * The end of a tick, in order: what has fallen due is touched; each touched lane is visited
- * (lane_decide until it says start or wait); lanes that may start take turns, healthy ones
- * first, DISPATCHER_QUANTUM starts each, until the tick has its starts; the outcomes of the tick
- * are submitted as one batch; the next wake-up is set. So one lane, however busy or broken, holds
- * up nobody. */
+ * A tick ends in this order:
+ * - wake what has fallen due;
+ * - visit each touched lane: lane_decide, until it says start or wait;
+ * - let lanes that may start take turns, healthy ones first, DISPATCHER_QUANTUM starts a turn,
+ *   until the tick's bound on starts;
+ * - submit the tick's outcomes as one batch;
+ * - set the next wake-up.
+ * The turns keep a busy or broken lane from delaying the others. */
 #include "delivery/dispatcher.h"
 
 #include "base/alloc.h"
@@ -16,7 +20,8 @@
 #define WAKER_LANE 0
 #define CALLBACK_BYTES_LIKELY 1024
 
-/* As many as may be, and as have room if they are as large as those that are in memory. */
+/* How many callbacks the lane may still add in memory: bounded by number and by bytes, at the
+ * average size of those in memory. */
 int32_t dispatcher_room(const struct dispatcher *d, const struct lane *lane)
 {
     const struct lane_shared *in = &d->shared;
@@ -26,7 +31,7 @@ int32_t dispatcher_room(const struct dispatcher *d, const struct lane *lane)
         total = d->room.total;
     int64_t room = total - in->in_ram - d->room.reserved;
     if (lane->in_ram >= LANE_ROOM_ALWAYS)
-        room -= total / 8; /* kept for lanes that have next to nothing yet */
+        room -= total / 8; /* reserved for lanes that have almost nothing in memory */
     return room > 0 ? (int32_t)room : 0;
 }
 
@@ -101,7 +106,7 @@ void dispatcher_set_lane(struct dispatcher *d, struct lane *lane, const struct a
         owner = delivery_loop_of(d->delivery, app, kind);
     }
     struct lane_now now = dispatcher_now(d);
-    if (s.enabled_since_ms > now.wall_ms) /* by a clock that was put back since */
+    if (s.enabled_since_ms > now.wall_ms) /* set before the clock was put back */
         s.enabled_since_ms = now.wall_ms;
     if (s.lane_enabled_ms > now.wall_ms)
         s.lane_enabled_ms = now.wall_ms;
@@ -174,9 +179,9 @@ static void leave(struct dispatcher *d, struct lane *lane)
         app ? delivery_loop_of(d->delivery, app, (enum lane_kind)(no % LANE_KINDS)) : OWNER_NONE;
     if (owner == OWNER_NONE)
         owner = d->index;
-    if (!lost && owner == d->index) { /* changed back, or cleared, meanwhile */
+    if (!lost && owner == d->index) { /* the URL has been changed back or cleared meanwhile */
         dispatcher_set_lane(d, lane, app);
-    } else { /* lost: it may be ours again, under another fence */
+    } else { /* lost: this node may hold the shard again, under another fence */
         forget(d, lane);
         owners_give(d->delivery->owners, no, owner);
         struct note note = {.kind = NOTE_WAITING, .number = no, .due_ms = 0, .late_ms = late_ms};
@@ -192,7 +197,7 @@ static void watch_lease(void *context, struct hash_node *node)
     struct lane *lane = CONTAINER_OF(node, struct lane, node);
     if (leases_lost(d->delivery->leases, lane->no, lane->fence))
         lane_begin_leaving(lane);
-    dispatcher_touch(d, lane); /* those of a lease that runs again may start */
+    dispatcher_touch(d, lane); /* the lease runs again, so its lanes may start */
 }
 
 void dispatcher_watch_leases(struct dispatcher *d)
@@ -200,7 +205,7 @@ void dispatcher_watch_leases(struct dispatcher *d)
     hash_map_visit(&d->lanes, watch_lease, d);
 }
 
-/* Where it does not, the lane waits for word of its lease, and takes nobody's turn. */
+/* If the lease has ended, the lane waits for the notification of its renewal and takes no turn. */
 static bool lease_runs(const struct dispatcher *d, const struct lane *lane)
 {
     return leases_run(leases_of(d->delivery->leases, lane->no), d->outside->mono_ms(d->outside));
@@ -220,7 +225,7 @@ static struct lane_decision decide(struct dispatcher *d, struct lane *lane)
     return lane_decide(lane, &now, &means);
 }
 
-/* Waiting, or ready to start something: in the lists and the heap that say for what. */
+/* Puts the lane into the list or the heap for what it waits for. */
 static void settle(struct dispatcher *d, struct lane *lane, const struct lane_decision *what)
 {
     bool ready =
@@ -254,7 +259,7 @@ static void visit(struct dispatcher *d, struct lane *lane)
     }
 }
 
-/* One turn of a ready lane; it stands behind the others afterwards, if it has more. */
+/* Runs one turn of a ready lane. A lane that has more to start goes to the end of the list. */
 static void turn(struct dispatcher *d, struct lane *lane)
 {
     set_ready(d, lane, 0);
@@ -285,7 +290,7 @@ static void run_ready(struct dispatcher *d)
     }
 }
 
-/* Lanes that could not page for want of room: as many as can be served now. */
+/* Visits the lanes that could not page for lack of room, as many as have room now. */
 static void run_wanting_room(struct dispatcher *d)
 {
     if (dispatcher_outcomes_full(d))
@@ -297,7 +302,7 @@ static void run_wanting_room(struct dispatcher *d)
         struct lane *lane = CONTAINER_OF(link, struct lane, turn.wants_room);
         set_wanting_room(d, lane, false);
         visit(d, lane);
-        if (d->room.wanted_by.last == link) /* served it was not: nor would the next */
+        if (d->room.wanted_by.last == link) /* it got nothing, so the next one would not either */
             break;
     }
 }
@@ -350,7 +355,7 @@ static void run_stopping(struct dispatcher *d, int64_t mono_ms)
         executor_post(all->reply_to, all->stopped);
 }
 
-/* Lanes that only wait for the next tick. */
+/* True if some lanes wait only for the next tick. */
 static bool has_more(const struct dispatcher *d)
 {
     return (d->ready[0].first && dispatcher_has_seat(d, false)) ||
@@ -361,7 +366,7 @@ static int64_t next_wake(const struct dispatcher *d, int64_t mono_ms)
 {
     if (d->stopping)
         return d->stopped || d->tries.under_way.count == 0 ? INT64_MAX : stop_deadline(d);
-    if (d->failed) /* nothing is done any more: the process is about to end */
+    if (d->failed) /* the store has failed: the process is about to end */
         return INT64_MAX;
     if (has_more(d))
         return mono_ms;
@@ -376,7 +381,7 @@ static void set_wake(struct dispatcher *d, int64_t mono_ms)
 {
     int64_t at = next_wake(d, mono_ms);
     if (at == d->wake_mono_ms && at > mono_ms)
-        return; /* set already: most ticks change nothing about it */
+        return; /* set already: most ticks do not change it */
     d->wake_mono_ms = at;
     d->outside->wake_at(d->outside, at);
 }

@@ -1,8 +1,10 @@
-/* The driver of one loop's lanes: asks lane_decide what to do and does it. Private to delivery/.
+/* The driver of one loop's lanes: asks lane_decide what a lane does next, and does it. Private to
+ * delivery/.
  *
- * One dispatcher per loop; everything is the loop's own thread's, but for the inbox and the
- * published numbers. What happens to a lane touches it; the end of the tick visits the touched
- * ones, gives turns to those that may start something, and submits the tick's outcomes. */
+ * There is one dispatcher for each loop. Only the loop's thread uses it, except for the inbox and
+ * the published numbers. An event touches the lanes that it concerns. The end of the tick visits
+ * the touched lanes, gives turns to those that may start attempts, and submits the tick's
+ * outcomes. */
 #pragma once
 
 #include "delivery/delivery.h"
@@ -15,15 +17,15 @@
 #include <stdatomic.h>
 
 #define DISPATCHER_MAGIC 0xD15BA7C4u
-#define DISPATCHER_QUANTUM 4 /* starts of one lane's turn */
-/* Starts of one tick. A receiver that answers at once has answered the first ones by then, so that
- * the next go out on connections that are still in the processor's cache; of all that could start
- * at once each would go out on a connection of its own. One that is far away is not held up: the
- * next tick follows at once. */
+#define DISPATCHER_QUANTUM 4 /* starts in one turn of a lane */
+/* Starts in one tick. The bound lets a fast receiver answer the first attempts before more start,
+ * so that those reuse its connections while they are in the processor's cache; without it each
+ * start of the tick would open its own connection. A slow receiver loses nothing, because the next
+ * tick follows at once. */
 #define DISPATCHER_TICK_STARTS 64
-#define DISPATCHER_PAGES 64       /* pages under way at once */
-#define DISPATCHER_OUTCOMES 1024  /* a batch that long is submitted before the tick's end */
-#define DISPATCHER_CHECK_MS 60000 /* how long a jump of the wall clock may go unnoticed */
+#define DISPATCHER_PAGES 64       /* pages asked for and not answered yet */
+#define DISPATCHER_OUTCOMES 1024  /* a batch of this size is submitted before the tick ends */
+#define DISPATCHER_CHECK_MS 60000 /* a jump of the wall clock is noticed within this time */
 #define DISPATCHER_STOP_SLACK_MS 2000
 
 enum note_kind {
@@ -38,27 +40,28 @@ struct note {
     enum note_kind kind;
     uint64_t number; /* lane or app_no */
     int64_t due_ms;  /* NOTE_WAITING */
-    int64_t late_ms; /* NOTE_WAITING: of a lane that moves, see lane_note_late */
+    int64_t late_ms; /* NOTE_WAITING: from a lane that changes its loop, see lane_note_late */
 };
 
-/* What other threads leave for the dispatcher. Not linked through callback.next: the store may
- * hand over again what still stands in a lane's queue. */
+/* What other threads leave for the dispatcher. It is an array and no list through callback.next,
+ * because the store may hand over a callback again that is still linked in a lane's queue. */
 struct inbox {
     pthread_mutex_t lock;
     struct task task;
     bool posted, closed;
     struct callback **callbacks;
     size_t count, capacity;
-    size_t bytes, most_bytes; /* beyond, they are dropped: their lanes page them */
+    /* callbacks beyond this many bytes are dropped, and their lanes page them */
+    size_t bytes, most_bytes;
     struct note *notes;
     size_t note_count, note_capacity;
 };
 
-/* One exchange under way. */
+/* One attempt: an exchange under way and what it was started for. */
 struct
 try {
     struct exchange x;
-    struct client_identity identity; /* the app's; x points at it when there is one */
+    struct client_identity identity; /* the app's certificate; x points at it if there is one */
     struct dispatcher *dispatcher;
     struct link link;
     struct lane *lane; /* NULL: a test callback */
@@ -66,48 +69,48 @@ try {
     struct delivery_test *test;
     struct destination *destination;
     struct app *app;
-    struct url url; /* a test's own, or with macros replaced; else the app's is used */
+    struct url url; /* a test's own URL, or one with macros replaced; otherwise the app's is used */
     struct callback_request request;
     int64_t at_wall_ms, ends_mono_ms;
-    uint64_t resend_no; /* the latest resend known when it began */
-    bool is_probe;      /* granted by a dead destination */
-    bool is_shut;       /* the one try of a lane that was shut */
-    bool is_sick;       /* counted among the sick lanes' seats */
+    uint64_t resend_no; /* the latest resend that was known when the attempt began */
+    bool is_probe;      /* the probe of a dead destination */
+    bool is_shut;       /* the single attempt of a lane that was shut */
+    bool is_sick;       /* counted in the seats of sick lanes */
 };
 
 struct outcomes_sent;
 
-struct dispatcher_room { /* for callbacks in memory */
+struct dispatcher_room { /* room for callbacks in memory */
     int64_t total, reserved, bytes;
     struct list wanted_by; /* lanes */
 };
 
-struct dispatcher_seats { /* for tries under way */
+struct dispatcher_seats { /* seats for attempts under way */
     int64_t total, taken, by_sick, by_tests;
-    int64_t tick_starts; /* so many were started in this tick */
+    int64_t tick_starts; /* attempts started in this tick */
 };
 
 struct dispatcher_tries {
     struct list under_way;
-    struct list finished; /* to be freed at the tick's end */
-    struct list spare;    /* to be used again, a bounded number */
+    struct list finished; /* ended attempts, freed at the end of the tick */
+    struct list spare;    /* kept for reuse; their number is bounded */
 };
 
-struct dispatcher_recording { /* outcomes, on their way into the store */
+struct dispatcher_recording { /* outcomes on their way into the store */
     struct outcomes_sent *gathering, *spare;
     int64_t bytes, most_bytes;
     int32_t under_way; /* batches */
-    int32_t old;       /* of these, from before the clock was put back */
+    int32_t old;       /* batches submitted before the clock was put back */
 };
 
 struct dispatcher_clock {
-    uint32_t epoch; /* how often it was put back */
+    uint32_t epoch; /* incremented each time it is put back */
     int64_t wall_ms, mono_ms;
-    bool jumped;     /* forward: what waited may be due */
-    int64_t back_ms; /* it was put back by so much: see dispatcher_watch_clock */
+    bool jumped;     /* it was set forward: waiting callbacks may be due */
+    int64_t back_ms; /* it was put back by this much: see dispatcher_watch_clock */
 };
 
-/* For any thread: some of it at the end of each tick, some with each attempt. */
+/* Numbers for other threads: some are updated at the end of each tick, some with each attempt. */
 struct dispatcher_published {
     atomic_llong in_flight, in_ram, lanes, suspended;
     atomic_llong attempts[ATTEMPT_CLASSES];
@@ -119,7 +122,7 @@ struct dispatcher {
     int index;
     struct delivery *delivery;
     struct outside *outside;
-    struct hash_map lanes, healths; /* by hash_number of the lane's */
+    struct hash_map lanes, healths; /* by hash_number of the lane number */
     struct hash_map destinations;
     struct list touched, ready[2]; /* ready: 0 healthy, 1 sick */
     struct wake_heap heap;
@@ -132,7 +135,7 @@ struct dispatcher {
     struct dispatcher_clock clock;
     int32_t pages;
     int64_t health_swept_mono_ms;
-    int64_t wake_mono_ms; /* what the outside has been told */
+    int64_t wake_mono_ms; /* the wake-up time that is set now */
     bool failed, stopping, stopped;
     int64_t suspended;
     struct inbox inbox;
@@ -140,8 +143,8 @@ struct dispatcher {
 };
 
 struct delivery {
-    struct delivery_options options; /* loops and senders: of the start alone */
-    struct leases *leases;           /* NULL: every lane is ours */
+    struct delivery_options options; /* its loops and senders are used at the start only */
+    struct leases *leases;           /* NULL: this process delivers every lane */
     struct owners *owners;
     struct dispatcher **dispatchers;
     size_t count;
@@ -153,11 +156,11 @@ struct delivery {
     struct task *stopped;
 };
 
-/* delivery.h on outsides of the caller's; loops and senders in the options are not looked at.
- * The outsides stay the caller's. */
+/* As delivery_new, on runtimes that the caller makes and frees; loops and senders in the options
+ * are ignored. For tests and simulators. */
 struct delivery *delivery_new_on(const struct delivery_options *options, struct outside **outsides,
                                  size_t count);
-/* The loop a URL's lane belongs to; OWNER_NONE without a URL. */
+/* The loop that the lane of this URL belongs to; OWNER_NONE if there is no URL. */
 int delivery_loop_of(const struct delivery *delivery, const struct app *app, enum lane_kind kind);
 
 /* dispatcher.c */
@@ -167,28 +170,30 @@ void dispatcher_set_schedule(struct dispatcher *d, const struct schedule *schedu
 void dispatcher_free(struct dispatcher *d);
 int32_t dispatcher_room(const struct dispatcher *d, const struct lane *lane);
 void dispatcher_touch(struct dispatcher *d, struct lane *lane);
-/* NULL: another loop's, told so; or another node's. */
+/* Finds or makes a lane. NULL: another loop owns it, and that loop has been told; or another node
+ * does. */
 struct lane *dispatcher_lane(struct dispatcher *d, lane_no no);
 struct lane *dispatcher_find(const struct dispatcher *d, lane_no no); /* NULL: not in memory */
-/* Reads the lane's settings off its app (NULL: gone) and joins the destination of its URL. */
+/* Copies the lane's settings from its app (NULL: the app is deleted) and joins the destination of
+ * its URL. */
 void dispatcher_set_lane(struct dispatcher *d, struct lane *lane, const struct app *app);
 void dispatcher_refresh(struct dispatcher *d, struct lane *lane);
-void dispatcher_watch_leases(struct dispatcher *d); /* lanes of shards that are lost leave */
+void dispatcher_watch_leases(struct dispatcher *d); /* lanes whose shards are lost leave */
 
 /* dispatcher_clock.c */
-/* The wall clock. It follows the monotonic one while the wall clock is behind by no more than
- * ACCEPTANCE_HELD_MS (domain/acceptance.h): what is due stays due; and goes back with it when it is
- * behind by more. */
+/* The wall clock as lanes see it. While the system's clock is behind by at most ACCEPTANCE_HELD_MS
+ * (domain/acceptance.h), this clock goes on with the monotonic one, so that what was due stays due.
+ * If the system's clock is further behind, this one goes back with it. */
 struct lane_now dispatcher_now(struct dispatcher *d);
-/* At the end of a tick: what follows from the wall clock's having been set. */
+/* Runs at the end of a tick: handles a change of the wall clock. */
 void dispatcher_watch_clock(struct dispatcher *d);
-/* What was recorded before the clock was put back is durable: of those recordings, one is. */
+/* A batch of outcomes that was submitted before the clock was put back is durable. */
 void dispatcher_recorded_old(struct dispatcher *d);
-/* By how much a callback from the store is due later than its slot of the schedule allows; 0: it is
- * not. */
+/* By how much a callback from the store is due later than its place in the schedule allows; 0: it
+ * is not late. */
 int64_t dispatcher_late_ms(const struct dispatcher *d, const struct lane *lane,
                            const struct schedule_place *place, const struct lane_now *now);
-/* One item of a PAGE_LATE. */
+/* Handles one callback of a PAGE_LATE: dates it anew. */
 void dispatcher_date(struct dispatcher *d, struct lane *lane, const struct callback *c);
 
 /* dispatcher_destination.c */
@@ -198,14 +203,16 @@ void dispatcher_let_destination_go(struct dispatcher *d, struct destination *to)
 void dispatcher_join(struct dispatcher *d, struct lane *lane, struct destination *to);
 void dispatcher_leave_destination(struct dispatcher *d, struct lane *lane);
 void dispatcher_block(struct dispatcher *d, struct lane *lane, bool blocked);
-void dispatcher_wake_blocked(struct dispatcher *d, struct destination *to); /* the next one */
+/* touches the next lane that waits for this destination */
+void dispatcher_wake_blocked(struct dispatcher *d, struct destination *to);
 void dispatcher_judge_destination(struct dispatcher *d, struct try *t);
-void dispatcher_end_probe(struct try *t); /* the try of a dead destination, if it is that */
+void dispatcher_end_probe(struct try *t); /* if the attempt is the probe of a dead destination */
 void dispatcher_settle_probe(struct dispatcher *d, struct lane *lane);
 
 /* dispatcher_try.c */
 bool dispatcher_has_seat(const struct dispatcher *d, bool sick);
-/* False: the settings had changed, or the lane is no longer ours; decide again. */
+/* Starts the lane's next attempt. False: the settings have changed, or this node no longer holds
+ * the lane: decide again. */
 bool dispatcher_start(struct dispatcher *d, struct lane *lane);
 void dispatcher_skip(struct dispatcher *d, struct lane *lane);
 void dispatcher_start_test(struct dispatcher *d, struct delivery_test *test);
@@ -216,10 +223,10 @@ void dispatcher_free_spare_recording(struct dispatcher *d);
 
 /* dispatcher_health.c */
 void dispatcher_count(struct dispatcher *d, const struct try *t, const struct lane_now *now);
-void dispatcher_count_attempt(struct dispatcher *d, const struct try *t); /* without a lane */
-/* Says it when the lane's state is another than at the last visit. */
+void dispatcher_count_attempt(struct dispatcher *d, const struct try *t); /* of a test callback */
+/* Logs and reports the lane's state if it has changed since the last visit. */
 void dispatcher_note_state(struct dispatcher *d, struct lane *lane, const struct lane_now *now);
-/* The first success of a lane that is open, since it came into memory or was not open. */
+/* Reports the first success of an open lane since it came into memory or became open. */
 void dispatcher_note_success(struct dispatcher *d, struct lane *lane);
 void dispatcher_oversee(struct dispatcher *d, struct delivery_overview *to); /* adds */
 void dispatcher_fill_health(struct dispatcher *d, struct lane_health_query *query);
@@ -227,27 +234,29 @@ void dispatcher_fill_briefs(struct dispatcher *d, struct delivery_briefs *briefs
 void dispatcher_free_healths(struct dispatcher *d, bool all);
 struct health *dispatcher_find_health(const struct dispatcher *d, lane_no no); /* or NULL */
 
-/* dispatcher_account.c: what concerns one account in all lanes */
+/* dispatcher_account.c: all lanes of one account */
 void dispatcher_erase(struct dispatcher *d, uint32_t account_no, struct str panelist_id);
-/* Another node has erased somebody of the account: what waits here is read anew. */
+/* Another node has erased a panelist of the account: drops the account's waiting callbacks and
+ * pages them again. */
 void dispatcher_reread(struct dispatcher *d, uint32_t account_no);
 void dispatcher_add_tried(struct dispatcher *d, struct delivery_tried *tried);
 
 /* dispatcher_store.c */
 bool dispatcher_store_failed(struct dispatcher *d, enum store_status status);
-/* Whether as many outcomes wait to be recorded as may: the store is slow, or cannot be written. */
+/* True if the bound on outcomes that are not recorded yet is reached: the store is slow, or cannot
+ * be written. */
 static inline bool dispatcher_outcomes_full(const struct dispatcher *d)
 {
     return d->recording.bytes >= d->recording.most_bytes;
 }
 void dispatcher_page(struct dispatcher *d, struct lane *lane, const struct lane_decision *what);
-/* Adds one outcome; its attempt's texts are copied. */
+/* Adds an outcome to the batch; copies the attempt's texts. */
 void dispatcher_record(struct dispatcher *d, const struct outcome *outcome);
 void dispatcher_submit(struct dispatcher *d);
 
 /* dispatcher_inbox.c */
 void dispatcher_open_inbox(struct dispatcher *d);
 void dispatcher_close_inbox(struct dispatcher *d);
-/* Any thread. Takes them; after the inbox was closed they are freed. */
+/* Any thread. Owns the callbacks from the call on; frees them if the inbox is closed. */
 void dispatcher_hand(struct dispatcher *d, struct callback **callbacks, size_t count);
 void dispatcher_tell(struct dispatcher *d, struct note note);

@@ -1,4 +1,4 @@
-/* What is asked about one account, whichever its lanes are. */
+/* Questions about all lanes of one account. */
 #include "delivery/dispatcher.h"
 
 #include "base/alloc.h"
@@ -10,7 +10,7 @@ struct lanes_erasure {
     struct str panelist_id;
 };
 
-/* A page that was read before the erasure may come after it. */
+/* A page that was read before the erasure may arrive after it: discard it. */
 static void spoil_page(const struct lanes_erasure *e, struct lane *lane)
 {
     struct app *app = directory_app_by_no(e->dispatcher->delivery->options.directory,

@@ -1,9 +1,10 @@
-/* The wall clock, which somebody may set: docs/state.md, "The clock".
+/* Handles changes of the wall clock: docs/state.md, "The clock".
  *
- * Due times are stored by the wall clock. When it is put back, what was dated while it was ahead
- * would wait as much too long. So each lane lets go of what it holds, waits until what it has
- * recorded is durable, and reads once all that is due later than now: what is later than its slot
- * of the schedule allows is dated anew, never by more than the clock was put back by. */
+ * Due times are stored as wall clock times. When the clock is put back, callbacks that were dated
+ * before would wait too long by the same amount. Therefore each lane drops what it holds, waits
+ * until its outcomes are durable, and reads once all callbacks that are due later than now. A
+ * callback that is later than its place in the schedule allows gets a new date, which is earlier by
+ * at most the amount that the clock was put back. */
 #include "delivery/dispatcher.h"
 
 #include "base/alloc.h"
@@ -53,7 +54,7 @@ void dispatcher_watch_clock(struct dispatcher *d)
         d->recording.old = d->recording.under_way;
         d->clock.epoch++;
         hash_map_visit(&d->lanes, put_back_lane, d);
-    } else if (d->clock.jumped) { /* forward: what was to wait is due */
+    } else if (d->clock.jumped) { /* the clock was set forward: waiting callbacks are due */
         hash_map_visit(&d->lanes, touch_lane, d);
     }
     d->clock.back_ms = 0;
@@ -69,8 +70,8 @@ void dispatcher_recorded_old(struct dispatcher *d)
 
 /* --- dating anew ----------------------------------------------------------------------------- */
 
-/* The latest that it may be due. Whoever was asked to wait by Retry-After may be due when its
- * lane's pause is over: it holds all of the lane. */
+/* The latest time at which the callback may be due. A callback delayed by Retry-After may be due
+ * when the pause of its lane ends, because that pause holds the whole lane. */
 static int64_t latest_ms(const struct dispatcher *d, const struct lane *lane,
                          const struct schedule_place *place, const struct lane_now *now)
 {
@@ -114,7 +115,8 @@ static void resent(struct task *task)
     free(r);
 }
 
-/* A resend that waits is due at once, and no outcome may answer it: it is asked for again. */
+/* A waiting resend is due at once, and an outcome would answer it. Therefore the resend is asked
+ * for again. */
 static void resend(struct dispatcher *d, const struct lane *lane, const struct callback *c,
                    int64_t late_ms, const struct lane_now *now)
 {
@@ -135,8 +137,8 @@ static void resend(struct dispatcher *d, const struct lane *lane, const struct c
     store_resend(d->delivery->options.store, &r->resend);
 }
 
-/* What the lane has in hand meanwhile is dated anew, too, for it may go back to the store; what is
- * being tried gets its new date from that try. */
+/* Also dates a callback that the lane has in memory, because the lane may give it back to the
+ * store. A callback with an attempt under way gets its new date from that attempt. */
 void dispatcher_date(struct dispatcher *d, struct lane *lane, const struct callback *c)
 {
     struct lane_now now = dispatcher_now(d);

@@ -1,15 +1,15 @@
-/* Destinations of one dispatcher: who waits for whom, and what the fate of one try means for all
- * lanes on the same host. */
+/* The destinations of one dispatcher: which lanes wait for which one, and what the result of one
+ * attempt means for all lanes on the same host. */
 #include "delivery/dispatcher.h"
 
 #include "base/buf.h"
 #include "base/check.h"
 #include "base/log.h"
 
-#define CERTIFICATE_NAME_BYTES 16 /* of its hash, in hex */
+#define CERTIFICATE_NAME_BYTES 16 /* characters of the certificate's hash in hex */
 
-/* Apps that show a certificate of their own have a destination of their own: whether it is
- * accepted says nothing about the host to others. */
+/* An app with a client certificate has destinations of its own: whether a host accepts that
+ * certificate says nothing about the host for other apps. */
 struct destination *dispatcher_destination(struct dispatcher *d, const struct app *app,
                                            const struct url *url)
 {
@@ -50,7 +50,7 @@ void dispatcher_let_destination_go(struct dispatcher *d, struct destination *to)
     destination_free(to);
 }
 
-/* A dead destination with lanes that want to try it is looked at when its next try is due. */
+/* Wakes a dead destination that has waiting lanes when its next probe is due. */
 static void schedule_probe(struct dispatcher *d, struct destination *to)
 {
     if (to->dead && to->blocked.count > 0 && !to->probe_holder)
@@ -74,7 +74,7 @@ void dispatcher_block(struct dispatcher *d, struct lane *lane, bool blocked)
     struct destination *to = lane->destination;
     if (!to)
         return;
-    /* One that waits already keeps its place, however often it is looked at. */
+    /* A lane that waits already keeps its place in the list. */
     if (blocked && !lane->turn.is_blocked)
         list_push(&to->blocked, &lane->turn.blocked);
     else if (!blocked && lane->turn.is_blocked)
@@ -86,7 +86,7 @@ void dispatcher_block(struct dispatcher *d, struct lane *lane, bool blocked)
 void dispatcher_join(struct dispatcher *d, struct lane *lane, struct destination *to)
 {
     dispatcher_leave_destination(d, lane);
-    lane->destination = to; /* with the caller's reference */
+    lane->destination = to; /* takes over the caller's reference */
     list_push(&to->lanes, &lane->turn.at_destination);
 }
 
@@ -108,8 +108,8 @@ void dispatcher_leave_destination(struct dispatcher *d, struct lane *lane)
     dispatcher_let_destination_go(d, to);
 }
 
-/* After a visit: a lane that was granted the one try of a dead destination and turned out to
- * have nothing for it lets the next one have it. */
+/* After a visit: a lane that was granted the probe of a dead destination and has no callback for it
+ * passes the probe to the next lane. */
 void dispatcher_settle_probe(struct dispatcher *d, struct lane *lane)
 {
     struct destination *to = lane->destination;
@@ -123,7 +123,7 @@ static void reopen(struct dispatcher *d, struct destination *to, int64_t now_mon
     log_info("destination_reached", LOG_C("destination", to->name));
     for (struct link *link = to->lanes.first; link; link = link->next) {
         struct lane *lane = CONTAINER_OF(link, struct lane, turn.at_destination);
-        /* What suspended them was most likely the host: let each try one callback now. */
+        /* The host most likely caused their suspension: each lane may attempt one callback now. */
         window_probe_now(&lane->window, now_mono_ms);
         dispatcher_touch(d, lane);
     }
@@ -141,7 +141,8 @@ void dispatcher_judge_destination(struct dispatcher *d, struct try *t)
     int64_t now_mono_ms = dispatcher_now(d).mono_ms;
     dispatcher_end_probe(t);
     if (!destination_is_judged_by(t->x.class)) {
-        /* A time-out or a reset may have come before or after the connection: it says neither. */
+        /* A time-out or a reset may happen before or after the connection is made: neither shows
+         * that the host was reached. */
         bool answered = t->x.class != ATTEMPT_TIMEOUT && t->x.class != ATTEMPT_RESET;
         if (answered && destination_reached(to))
             reopen(d, to, now_mono_ms);
@@ -156,6 +157,6 @@ void dispatcher_judge_destination(struct dispatcher *d, struct try *t)
     if (!to->dead)
         dispatcher_wake_blocked(d, to);
     else if (t->lane && t->lane->destination == to && t->lane->probe.is_resend)
-        destination_give_probe(to, t->lane); /* it has waited for this try to end */
+        destination_give_probe(to, t->lane); /* the next probe has waited for this attempt to end */
     schedule_probe(d, to);
 }

@@ -1,4 +1,4 @@
-/* Numbers: how each lane has been doing, and what all attempts came to. */
+/* Health of each lane, and totals of all attempts. */
 #include "delivery/dispatcher.h"
 
 #include "base/check.h"
@@ -27,13 +27,13 @@ static size_t duration_bucket(int32_t ms)
 
 #define SAY_AGAIN_MS INT64_C(86400000)
 
-/* The receiver's certificate, where one was seen: long before it costs callbacks. */
+/* Notes the receiver's certificate, so that its expiry is reported long before callbacks fail. */
 static void note_certificate(struct dispatcher *d, struct health *h, const struct try *t,
                              int64_t now_ms)
 {
     int64_t at_ms = t->x.certificate_expires_ms;
     if (at_ms == 0 && t->x.status == 0)
-        return; /* it did not come to that */
+        return; /* the attempt did not get to TLS */
     h->certificate_expires_ms = at_ms;
     bool soon = at_ms != 0 && at_ms - now_ms <= LIMIT_CERTIFICATE_WARNING_MS;
     if (soon ? now_ms - h->certificate_said_ms < SAY_AGAIN_MS : h->certificate_well)
@@ -173,8 +173,9 @@ struct overseeing {
     int64_t now_mono_ms;
 };
 
-/* What stands still comes before what is slow, and that before what merely fails now and then;
- * among equals it is what waits and what has failed. 0: nothing is the matter. */
+/* How much a lane needs attention; 0: not at all. A lane that makes no progress ranks before a slow
+ * one, and a slow one before one with occasional failures. Within a rank the waiting and failed
+ * callbacks count. */
 static int64_t badness_of(const struct lane *lane, const struct health_summary *s)
 {
     static const int64_t of_state[LANE_STATES] = {[LANE_STATE_PAUSED] = 1,
@@ -209,7 +210,7 @@ static void oversee_lane(void *context, struct hash_node *node)
     const struct lane *lane = CONTAINER_OF(node, struct lane, node);
     o->to->lanes[lane->reported.state]++;
     o->to->window += (int64_t)lane->window.size;
-    if (!lane->health) /* else by its health, below */
+    if (!lane->health) /* counted by its health below */
         note_bad(o->to, lane->no, badness_of(lane, &(struct health_summary){0}));
 }
 
@@ -299,7 +300,7 @@ void dispatcher_fill_briefs(struct dispatcher *d, struct delivery_briefs *briefs
     for (size_t i = 0; i < briefs->count; i++) {
         struct lane_brief *to = &briefs->items[i];
         if (owners_get(d->delivery->owners, to->lane) != d->index)
-            continue; /* what is remembered of a lane that has moved says nothing any more */
+            continue; /* the health of a lane that has moved to another loop is out of date */
         const struct lane *lane = dispatcher_find(d, to->lane);
         const struct health *h = dispatcher_find_health(d, to->lane);
         if (lane) {

@@ -1,5 +1,5 @@
-/* What other threads leave for a dispatcher: callbacks that the store hands over, and notes.
- * One task is posted when the inbox stops being empty, so a burst costs one wake-up. */
+/* The inbox of a dispatcher: callbacks that the store hands over, and notes from other threads. A
+ * task is posted only when the inbox stops being empty, so that a burst causes one wake-up. */
 #include "delivery/dispatcher.h"
 
 #include "base/alloc.h"
@@ -17,7 +17,7 @@ static void unlock(struct inbox *in)
     ASSERT(pthread_mutex_unlock(&in->lock) == 0);
 }
 
-/* Under the lock: true when the task has to be posted. */
+/* The caller holds the lock. True: the caller has to post the task. */
 static bool announce(struct inbox *in)
 {
     bool post = !in->posted;
@@ -25,14 +25,15 @@ static bool announce(struct inbox *in)
     return post;
 }
 
-/* Under the lock. */
+/* The caller holds the lock. */
 static void add_note(struct inbox *in, const struct note *note)
 {
     in->notes = xgrow(in->notes, &in->note_capacity, in->note_count + 1, sizeof(struct note));
     in->notes[in->note_count++] = *note;
 }
 
-/* Under the lock: its lane is told of it instead; of several in a row once. */
+/* The caller holds the lock. Drops the callback and leaves a note for its lane to page it; one note
+ * for several in a row. */
 static void drop(struct inbox *in, struct callback *c)
 {
     struct note note = {
@@ -65,7 +66,7 @@ void dispatcher_hand(struct dispatcher *d, struct callback **callbacks, size_t c
         in->bytes += callbacks[i]->bytes;
         in->callbacks[in->count++] = callbacks[i];
     }
-    /* Posted under the lock: closing waits for it, and posting never blocks. */
+    /* Posted under the lock, so that closing the inbox waits for it; posting never blocks. */
     if (announce(in))
         executor_post(d->outside->executor, &in->task);
     unlock(in);
@@ -89,11 +90,13 @@ static void take_callbacks(struct dispatcher *d, struct callback **callbacks, si
     for (size_t i = 0; i < count; i++) {
         struct callback *c = callbacks[i];
         struct lane *lane = dispatcher_lane(d, lane_of(c->app_no, c->lane));
-        if (!lane || d->stopping) { /* whose it is pages it; stopping: found after the restart */
+        /* the lane's owner pages it; when stopping, it is found after the restart */
+        if (!lane || d->stopping) {
             callback_free(c);
             continue;
         }
-        /* Accepted, or let go by its original, with a date of before the clock was put back. */
+        /* It was accepted, or released by its original, with a date from before the clock was put
+         * back. */
         int64_t late_ms = dispatcher_late_ms(d, lane, &c->place, &now);
         if (late_ms > 0)
             lane_note_late(lane, late_ms, &now);

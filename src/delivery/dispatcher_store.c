@@ -1,4 +1,4 @@
-/* Between the lanes and the store: pages of due callbacks in, batches of outcomes out. */
+/* Exchanges between the lanes and the store: pages of due callbacks in, batches of outcomes out. */
 #include "delivery/dispatcher.h"
 
 #include "base/alloc.h"
@@ -25,7 +25,7 @@ bool dispatcher_store_failed(struct dispatcher *d, enum store_status status)
     return true;
 }
 
-/* A delivered one, which waits for the extra try of a resend, stays delivered. */
+/* A delivered callback that waits for the extra attempt of a resend stays delivered. */
 static bool sweep_item(struct dispatcher *d, struct lane *lane, const struct callback *c,
                        const struct lane_now *now)
 {
@@ -45,7 +45,7 @@ static bool sweep_item(struct dispatcher *d, struct lane *lane, const struct cal
     return true;
 }
 
-/* True: the item is the lane's from now on. */
+/* True: the lane owns the item from now on. */
 static bool use_item(struct dispatcher *d, struct lane *lane, struct callback *c,
                      const struct lane_now *now, size_t *taken)
 {
@@ -153,7 +153,8 @@ static void recording_free(struct outcomes_sent *r)
     free(r);
 }
 
-/* One is kept with its memory, unless that has grown large: each tick of a busy loop records. */
+/* Keeps one batch with its memory for reuse, unless it has grown large: a busy loop records in each
+ * tick. */
 static void recording_give(struct dispatcher *d, struct outcomes_sent *r)
 {
     if (d->recording.spare || r->batch.arena.total_bytes > SPARE_RECORDING_BYTES) {
@@ -173,7 +174,8 @@ void dispatcher_free_spare_recording(struct dispatcher *d)
     d->recording.spare = NULL;
 }
 
-/* What was refused is another node's to tell of. */
+/* Reports the outcomes that were stored. Refused ones belong to another node, which reports its
+ * own. */
 static void tell_outcomes(const struct delivery *delivery, struct outcome_batch *b)
 {
     size_t told = 0;
@@ -210,7 +212,8 @@ static void recorded(struct task *task)
     recording_give(d, r);
 }
 
-/* A batch is of one cluster: those of another one are not held up while that is away. */
+/* True if the lane is in another cluster than the batch. A batch is for one cluster, so that an
+ * unreachable cluster does not delay the outcomes of the others. */
 static bool goes_elsewhere(const struct dispatcher *d, lane_no lane)
 {
     struct leases *all = d->delivery->leases;

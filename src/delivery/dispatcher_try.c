@@ -10,12 +10,12 @@
 #include <stdlib.h>
 
 #define CONNECT_TIMEOUT_MS 5000
-#define TESTS_OF_SEATS 32 /* one in so many may be a test callback's */
+#define TESTS_OF_SEATS 32 /* one seat of so many is for test callbacks */
 #define SPARE_TRIES 256
 #define SPARE_TRY_BYTES 8192
 
-/* How much of a bound healthy lanes use: they leave a sixteenth for sick ones, or nobody would ever
- * get well. */
+/* The part of a bound that healthy lanes may use. They leave a sixteenth to sick lanes, which
+ * otherwise could never recover. */
 static int64_t most_healthy(int64_t bound)
 {
     return bound - bound / 16;
@@ -23,7 +23,7 @@ static int64_t most_healthy(int64_t bound)
 
 bool dispatcher_has_seat(const struct dispatcher *d, bool sick)
 {
-    /* Sick lanes hold at most half of the seats, since theirs are the ones that hang until the
+    /* Sick lanes get at most half of the seats, because their attempts tend to hang until the
      * deadline. */
     int64_t most_sick = d->seats.total > 1 ? d->seats.total / 2 : 1;
     int64_t starts = sick ? DISPATCHER_TICK_STARTS : most_healthy(DISPATCHER_TICK_STARTS);
@@ -34,7 +34,7 @@ bool dispatcher_has_seat(const struct dispatcher *d, bool sick)
                 : d->seats.taken - d->seats.by_sick < most_healthy(d->seats.total);
 }
 
-/* Test callbacks: a small share, which is free of what deliveries hold. */
+/* Test callbacks have a small share of the seats, apart from the seats that deliveries hold. */
 static bool has_test_seat(const struct dispatcher *d, const struct destination *to)
 {
     int64_t most = d->seats.total / TESTS_OF_SEATS;
@@ -44,11 +44,11 @@ static bool has_test_seat(const struct dispatcher *d, const struct destination *
 
 static void done(struct exchange *x);
 
-/* A spare one with nothing of its former life but the room of its buffers: a try has six, and
- * allocating them anew each time was a tenth of what the loop does for it. */
+/* Takes an attempt for reuse, empty except for its six buffers' memory: allocating them for each
+ * attempt was a tenth of the loop's work for it. */
 static struct try *try_take(struct dispatcher *d)
 {
-    struct link *link = d->tries.spare.last; /* what is still in the cache */
+    struct link *link = d->tries.spare.last; /* the one used last is most likely in the cache */
     if (!link)
         return xcalloc(1, sizeof(struct try));
     list_remove(&d->tries.spare, link);
@@ -73,7 +73,7 @@ static void try_free(struct try *t)
     free(t);
 }
 
-/* Keeps it for another use, unless there are enough or it has grown large. */
+/* Keeps the attempt for reuse, unless enough are kept or its memory has grown large. */
 static void try_give(struct dispatcher *d, struct try *t)
 {
     const struct callback_request *r = &t->request;
@@ -122,7 +122,8 @@ static struct try *try_new(struct dispatcher *d, struct app *app, const struct u
     return t;
 }
 
-/* Without an exchange. A delivered one, whose extra try of a resend that was, stays delivered. */
+/* Records a callback as skipped, without an exchange. A delivered callback that waited for the
+ * extra attempt of a resend stays delivered. */
 static void skip(struct dispatcher *d, struct lane *lane, struct callback *c,
                  enum callback_reason reason)
 {
@@ -158,7 +159,7 @@ bool dispatcher_start(struct dispatcher *d, struct lane *lane)
     }
     struct lane_now now = dispatcher_now(d);
     bool shut = lane_mode(lane) == LANE_SHUT;
-    bool sick = lane_is_sick(lane); /* before this try counts */
+    bool sick = lane_is_sick(lane); /* before this attempt is counted */
     struct callback *c = lane_take(lane);
     lane_settle_place(lane, &c->place);
     if (!c->was_delivered &&
@@ -212,7 +213,7 @@ bool dispatcher_start(struct dispatcher *d, struct lane *lane)
 
 /* --- the end of one ---------------------------------------------------------------------- */
 
-/* Whether the try ended in a failure that speaks of the receiver's health. */
+/* True if the attempt ended in a failure that says something about the receiver's health. */
 static bool is_against_lane(struct try *t)
 {
     struct refused_types *refused = &t->lane->refused_types;
@@ -235,11 +236,11 @@ static void judge_lane(struct dispatcher *d, struct try *t, const struct lane_no
         lane_heard(lane, now);
     if (against) {
         lane_downtime_begin(&lane->downtime, now->mono_ms);
-        /* What was under way when the lane was suspended says nothing new. */
+        /* An attempt that was under way when the lane was suspended says nothing new. */
         if (!was_suspended || t->is_shut)
             (void)window_failed(w, now->mono_ms, d->outside->rng);
     } else if (t->x.class == ATTEMPT_OK || was_suspended) {
-        /* Any answer that does not speak of the receiver's health shows that it is up. */
+        /* Any other answer shows that the receiver is up. */
         window_succeeded(w, lane->settings.max_concurrency);
     }
     if (w->suspended != was_suspended)
@@ -248,14 +249,15 @@ static void judge_lane(struct dispatcher *d, struct try *t, const struct lane_no
         dispatcher_note_success(d, lane);
 }
 
-/* Of what was asked: by now the lane may have another URL. */
+/* The hash of the URL that was requested: the lane may have another URL by now. */
 static uint64_t url_hash_of(const struct try *t)
 {
     struct str url = t->app->url[t->callback->lane];
     return hash_fast(url.p, url.n);
 }
 
-/* How long the whole lane has to hold still, and until when (wall) this callback; 0: not asked. */
+/* Pauses the lane if the answer asks for it by Retry-After. Returns the wall clock time before
+ * which the callback is not due; 0: the answer does not ask. */
 static int64_t obey_retry_after(struct try *t, const struct lane_now *now)
 {
     if (t->x.class == ATTEMPT_OK || t->x.retry_after_ms < 0)
@@ -265,7 +267,7 @@ static int64_t obey_retry_after(struct try *t, const struct lane_now *now)
     return now->wall_ms + asked_ms;
 }
 
-/* By the setting of now: it may have changed since the try began. */
+/* Uses the current setting, which may have changed since the attempt began. */
 static bool is_final_status(struct dispatcher *d, const struct try *t)
 {
     if (t->x.class != ATTEMPT_STATUS)
@@ -277,7 +279,8 @@ static bool is_final_status(struct dispatcher *d, const struct try *t)
     return is_final;
 }
 
-/* What becomes of the callback; moves its place when it waits for another try. */
+/* The callback's new state and reason. Moves its place in the schedule if it waits for another
+ * attempt. */
 static struct callback_end conclude(struct dispatcher *d, struct try *t, int64_t not_before_ms,
                                     const struct lane_now *now)
 {
@@ -306,8 +309,8 @@ static void judge_gone(struct dispatcher *d, struct try *t)
                                           t->callback->lane, t->app->url[t->callback->lane]);
 }
 
-/* What of an answer's headers the log keeps: whole lines. A receiver that sends as many as are read
- * must not make each of its attempts cost that much on disk. */
+/* The part of an answer's headers that the log keeps: whole lines up to a bound, so that a receiver
+ * with very many headers does not make each attempt large on disk. */
 static struct str headers_kept(const struct buf *headers)
 {
     struct str kept = buf_str(headers);
@@ -319,7 +322,7 @@ static struct str headers_kept(const struct buf *headers)
     return kept;
 }
 
-/* Borrowed texts; url is the caller's empty buffer. */
+/* Borrows the texts; `url` is an empty buffer of the caller's. */
 static struct attempt attempt_of(const struct try *t, enum lane_kind kind, struct buf *url)
 {
     return (struct attempt){
@@ -344,8 +347,9 @@ static void let_seats_go(struct dispatcher *d, struct try *t)
     t->destination->in_flight--;
 }
 
-/* A resend that came while it was tried is answered by a 2xx; else the store, which puts it behind
- * this outcome, has the callback due again. What was erased meanwhile must not wait in memory. */
+/* What the lane does with the ended callback. A 2xx answers a resend that came during the attempt.
+ * Otherwise the store, which orders the resend after this outcome, makes the callback due again. A
+ * callback that was erased during the attempt must leave memory. */
 static enum lane_finish finish_as(const struct try *t, const struct outcome *outcome)
 {
     if (t->callback->resend_no > outcome->resend_no || t->callback->is_erased)
@@ -408,7 +412,7 @@ static void finish_test(struct dispatcher *d, struct try *t)
     executor_post(test->reply_to, &test->done);
 }
 
-/* Before anybody is told of the answer, so that no log, stream or message has it. */
+/* Removes the Sig from the answer before any log, stream or message sees it. */
 static void hide_sig(struct exchange *x, const char hex[SIG_HEX_BYTES])
 {
     signature_hide_sig(x->detail, strlen(x->detail), hex);
@@ -416,7 +420,7 @@ static void hide_sig(struct exchange *x, const char hex[SIG_HEX_BYTES])
     signature_hide_sig(x->response_body.p, x->response_body.n, hex);
 }
 
-/* After the Sig is hidden, as the sentence may quote the answer. */
+/* Called after hide_sig, because the sentence may quote the answer. */
 static void judge_answer(struct try *t)
 {
     struct exchange *x = &t->x;
@@ -548,7 +552,7 @@ void dispatcher_start_test(struct dispatcher *d, struct delivery_test *test)
         return;
     }
     struct try *t = try_new(d, app, url, &from);
-    if (t->x.url == &own) { /* which does not outlive this function */
+    if (t->x.url == &own) { /* `own` does not outlive this function */
         t->url = own;
         t->x.url = &t->url;
     }

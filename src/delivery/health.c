@@ -1,5 +1,5 @@
-/* Rings of slots: slot = time / width modulo the ring's length. Slots that have been skipped
- * since the last try are cleared before anything is added or read, so no timer is needed. */
+/* Rings of time slots: the slot is time / width, modulo the ring's length. Before anything is added
+ * or read, the slots skipped since the last attempt are cleared, so that no timer is needed. */
 #include "delivery/health.h"
 
 #include "base/alloc.h"
@@ -40,7 +40,7 @@ static void advance(struct health *h, int64_t now_mono_ms)
     int64_t from = h->last_mono_ms;
     h->last_mono_ms = now_mono_ms;
     if (from / WIDTH_MINUTE_MS == now_mono_ms / WIDTH_MINUTE_MS)
-        return; /* the others' slots are as many of these */
+        return; /* the widths of the other rings are multiples of this one */
     clear_skipped(h->minute, HEALTH_SLOTS_1M, sizeof(h->minute[0]), WIDTH_MINUTE_MS, from,
                   now_mono_ms);
     clear_skipped(h->hour, HEALTH_SLOTS_1H, sizeof(h->hour[0]), WIDTH_HOUR_MS, from, now_mono_ms);
@@ -49,7 +49,7 @@ static void advance(struct health *h, int64_t now_mono_ms)
                   now_mono_ms);
 }
 
-/* Class k covers up to upper_ms(k): 2^(k/4) with the quarters in between. */
+/* Class k ends at upper_ms(k) = 2^(k/4), with four classes to each power of 2. */
 static int32_t upper_ms(int32_t k)
 {
     static const int32_t quarter[4] = {1000, 1189, 1414, 1682};
@@ -58,7 +58,8 @@ static int32_t upper_ms(int32_t k)
 
 static int32_t latency_class(int32_t ms)
 {
-    int32_t k = ms > 1 ? 4 * (31 - __builtin_clz((unsigned)ms)) : 0; /* of the power of 2 below */
+    /* the class at the power of 2 below */
+    int32_t k = ms > 1 ? 4 * (31 - __builtin_clz((unsigned)ms)) : 0;
     if (k > HEALTH_LATENCIES - 1)
         k = HEALTH_LATENCIES - 1;
     while (k < HEALTH_LATENCIES - 1 && upper_ms(k) < ms)
@@ -106,7 +107,7 @@ static int32_t percentile(const int64_t counts[HEALTH_LATENCIES], int64_t total,
 struct health_summary health_summarise(const struct health *h, int64_t now_mono_ms)
 {
     struct health_summary s = {0};
-    /* A copy: looking is not a try, and must not keep the record from growing stale. */
+    /* Works on a copy: a read is no attempt and must not make the record look fresh. */
     struct health copy = *h;
     advance(&copy, now_mono_ms);
     for (size_t i = 0; i < HEALTH_SLOTS_1M; i++)

@@ -1,5 +1,5 @@
-/* How a lane has been doing: successes and failures of the last hour and day, latencies of the
- * last hour, the last failure in words. Kept only for lanes tried within the last day. */
+/* Health of a lane: successes and failures of the last hour and day, latencies of the last hour,
+ * the text of the last failure. Kept only for lanes with an attempt within the last day. */
 #pragma once
 
 #include "base/hash_map.h"
@@ -10,7 +10,7 @@
 #define HEALTH_SLOTS_1H 12     /* of 5 minutes */
 #define HEALTH_SLOTS_24H 24    /* of an hour */
 #define HEALTH_LATENCY_SLOTS 4 /* of 15 minutes */
-#define HEALTH_LATENCIES 60    /* four to each doubling, from 1 ms to 32 s */
+#define HEALTH_LATENCIES 60    /* classes of latency, four to each doubling, from 1 ms to 32 s */
 
 struct health {
     struct hash_node node;
@@ -21,11 +21,13 @@ struct health {
     uint32_t day[HEALTH_SLOTS_24H][2];
     uint32_t latency[HEALTH_LATENCY_SLOTS][HEALTH_LATENCIES];
     enum attempt_class last_class;
-    int last_status;                                     /* 0: none */
-    int64_t last_error_ms;                               /* wall; 0: no failure yet */
-    char *last_detail;                                   /* owned; NULL: none */
-    int64_t certificate_expires_ms, certificate_said_ms; /* wall; 0: none; in the log */
-    bool certificate_well;                               /* told that it lasts */
+    int last_status;       /* 0: none */
+    int64_t last_error_ms; /* wall clock; 0: no failure yet */
+    char *last_detail;     /* owned; NULL: none */
+    /* wall clock, 0: none: its expiry, and when that was last logged */
+    int64_t certificate_expires_ms, certificate_said_ms;
+    /* it was reported that the certificate lasts */
+    bool certificate_well;
 };
 
 struct health *health_new(lane_no lane, int64_t now_mono_ms);
@@ -33,10 +35,10 @@ void health_free(struct health *h);
 void health_add(struct health *h, bool success, int32_t duration_ms, int64_t now_mono_ms);
 void health_add_error(struct health *h, enum attempt_class c, int status, const char *detail,
                       int64_t wall_ms);
-bool health_is_stale(const struct health *h, int64_t now_mono_ms); /* a day without a try */
+bool health_is_stale(const struct health *h, int64_t now_mono_ms); /* no attempt for a day */
 
 struct health_summary {
     int64_t succeeded_1m, succeeded_1h, failed_1h, succeeded_24h, failed_24h;
-    int32_t p50_ms, p95_ms, p99_ms; /* 0: no answer within the hour; upper ends of their classes */
+    int32_t p50_ms, p95_ms, p99_ms; /* upper ends of their classes; 0: no answer within the hour */
 };
 struct health_summary health_summarise(const struct health *h, int64_t now_mono_ms);

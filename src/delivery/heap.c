@@ -1,4 +1,4 @@
-/* A binary heap; each waker knows its place, so that it can be moved and taken out. */
+/* A binary heap. Each waker stores its place in the heap, so that it can be moved and removed. */
 #include "delivery/heap.h"
 
 #include "base/alloc.h"

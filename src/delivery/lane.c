@@ -1,4 +1,4 @@
-/* The moves of a lane's state. See lane.h for the invariant they keep.
+/* Transitions of a lane's state. lane.h states the invariant that they keep.
  *
  *   sink --offer--> fresh ---take--> in flight --finish--> retries --ripen--> due --take--> ...
  *                     |                                 \-> (store)
@@ -12,12 +12,13 @@
 
 #include <stdlib.h>
 
-#define RAM_PER_SEAT 32 /* in memory for each exchange the window allows */
-#define RAM_SECONDS 10  /* or what the rate lets out in that time, if less */
+#define RAM_PER_SEAT 32 /* callbacks in memory for each exchange that the window allows */
+#define RAM_SECONDS 10  /* or what the rate allows in this time, if that is less */
 #define RAM_LEAST 64
-/* Until it has answered: after a start with most lanes dead, more would be read to be dropped. */
+/* The bound until the receiver has answered: otherwise a start with most receivers down would read
+ * many callbacks only to drop them. */
 #define RAM_UNPROVEN 16
-/* The last quarter is for what is paged: fresh ones alone must not fill a lane. */
+/* The last quarter is reserved for paged callbacks, so that new ones alone cannot fill the lane. */
 #define FRESH_IN_RAM (LIMIT_LANE_CALLBACKS_IN_RAM * 3 / 4)
 
 struct lane *lane_new(lane_no no, struct lane_shared *shared, const struct lane_now *now)
@@ -100,15 +101,16 @@ void lane_set(struct lane *lane, const struct lane_settings *settings, const str
         lane->settings.max_concurrency = 1;
     if (moved)
         lane->gone = false;
-    if (drained && lane->settings.has_url) /* paged to be skipped: it may not be due yet */
+    /* these were paged to be skipped and may not be due yet */
+    if (drained && lane->settings.has_url)
         lane_drop_queued(lane);
-    if (moved) { /* another receiver: it has not been down yet, nor said anything */
+    if (moved) { /* a new receiver: it has no failures and no pause yet */
         lane->downtime.is_down = false;
         lane->pace.paused_until_mono_ms = 0;
         gone_run_end(&lane->gone_run);
         lane->refused_types = (struct refused_types){0};
     }
-    if (moved) /* whoever mends a URL wants to see it work */
+    if (moved) /* after a URL is fixed the next attempt follows at once */
         window_probe_now(&lane->window, now->mono_ms);
     lane->touched_mono_ms = now->mono_ms;
 }
@@ -129,7 +131,7 @@ bool lane_add_gone(struct lane *lane, uint64_t url_hash, uint64_t event_no)
     if (lane->gone || lane->settings.disabled || url_hash != lane->settings.url_hash)
         return false;
     lane->gone = gone_run_add(&lane->gone_run, event_no);
-    if (lane->gone) /* enabled again, it has five more */
+    if (lane->gone) /* once enabled again, it is disabled after five more */
         gone_run_end(&lane->gone_run);
     return lane->gone;
 }
@@ -154,7 +156,8 @@ void lane_remember(struct lane *lane, struct callback *c, enum held_place place)
     lane->shared->in_ram_bytes += c->bytes;
 }
 
-/* The entry has left memory and nothing of it is being recorded. */
+/* Removes an entry whose callback has left memory and whose outcomes are all durable; waits for the
+ * page under way if there is one. */
 void lane_release(struct lane *lane, struct held_entry *e)
 {
     ASSERT(e->place == HELD_GONE && e->recording == 0);
@@ -167,7 +170,7 @@ void lane_release(struct lane *lane, struct held_entry *e)
         held_remove(&lane->held, e);
 }
 
-/* Lets go of the callback's memory; the entry stays as long as it must. */
+/* Frees the callback; its entry stays until lane_release may remove it. */
 static void leave_memory(struct lane *lane, struct held_entry *e)
 {
     struct callback *c = e->callback;
@@ -195,11 +198,11 @@ static void offer_again(struct lane *lane, struct held_entry *e, struct callback
         e->callback->manual |= c->manual;
         note_resend(e->callback, c);
         break;
-    case HELD_RETRY: /* a resend of a waiting one: due now */
+    case HELD_RETRY: /* a resend of a waiting callback: due now */
         if (c->resend_no <= e->callback->resend_no)
-            break; /* its last try has answered that; the store has not heard of it yet */
+            break; /* its last attempt answered this resend; the store has not recorded that yet */
         retries_remove(&lane->retries, e->callback);
-        /* The rest of its place may be older than what is being recorded. */
+        /* Only the due time: the rest of the new place may be older than an outcome under way. */
         e->callback->place.due_ms = c->place.due_ms;
         e->callback->manual |= c->manual;
         note_resend(e->callback, c);
@@ -208,7 +211,7 @@ static void offer_again(struct lane *lane, struct held_entry *e, struct callback
         break;
     case HELD_IN_FLIGHT: note_resend(e->callback, c); break;
     case HELD_GONE:
-        /* Its outcome may be recorded before or after this: only the store knows. */
+        /* Its outcome may be recorded before or after this resend; only the store knows. */
         e->again = true;
         if (e->place == HELD_GONE && e->recording == 0)
             lane_note_waiting(lane, 0);
@@ -226,11 +229,11 @@ void lane_note_shown(struct lane *lane, uint64_t event_no)
 {
     if (lane->watermark.shown_no >= event_no)
         return;
-    lane->watermark.shown_no = event_no & INT64_MAX; /* the database has no higher ones */
+    lane->watermark.shown_no = event_no & INT64_MAX; /* the database has no higher numbers */
     lane->watermark.covers = false;
 }
 
-/* False: what another process carries here is not to be used. */
+/* False: another process handed over a callback that may not be owed any more; do not use it. */
 static bool is_owed(struct lane *lane, const struct callback *c)
 {
     if (c->manual) {
@@ -245,11 +248,12 @@ static bool is_owed(struct lane *lane, const struct callback *c)
     return fate == HANDOFF_OWED;
 }
 
-/* A resend of what is down is its next try, at once: whoever asks for it wants to see whether the
- * receiver works again. It comes before what would have been tried next, and whether it succeeds or
- * not, the spacing of the other tries stays as it is. Such tries are LANE_RESENDS_APART_MS apart,
- * so that nobody can hammer a receiver that is down: one waits here for its time and for the try
- * under way, and those that come meanwhile wait in the store like everything else that is due. */
+/* A resend to a receiver that is down is the lane's next attempt, at once: the person who asked for
+ * it wants to see whether the receiver works again. It goes before the callback that would have
+ * been next. The times of the other attempts do not change, whether it succeeds or not. Resends
+ * start LANE_RESENDS_APART_MS apart, so that they cannot overload the receiver. One resend waits
+ * here for that time and for the attempt under way; further ones wait in the store like all other
+ * due callbacks. */
 static void make_way(struct lane *lane)
 {
     lane_drop_queued(lane);
@@ -366,7 +370,7 @@ size_t lane_erase(struct lane *lane, uint32_t account_no, struct str panelist_id
         }
         retries_remove(&lane->retries, c);
         drop(lane, c);
-        i = 0; /* the heap has moved */
+        i = 0; /* the heap has been reordered */
     }
     if (lane_queued(lane) == 0)
         lane->probe.is_ready = lane->probe.is_resend = false;

@@ -1,13 +1,13 @@
-/* What a lane does next: a pure function of (lane, now, what the dispatcher can give).
+/* Decides what a lane does next: a pure function of (lane, now, what the dispatcher can give).
  *
- * One action at a time; the dispatcher does it and asks again, until the answer is to wait. Pages
- * come before starts, since they take a while and exchanges may run meanwhile. */
+ * It returns one action. The dispatcher does it and asks again, until the action is to wait. Pages
+ * come before starts, because a page takes a while and exchanges may run meanwhile. */
 #include "delivery/lane.h"
 
 #include "base/limits.h"
 
 #define PAGE_LEAST 16
-#define PROBE_PAGE 4 /* the oldest due may be in hand still: look a little further */
+#define PROBE_PAGE 4 /* the oldest due callbacks may be in the lane already, so read a few more */
 
 static struct lane_decision act(enum lane_action action)
 {
@@ -25,13 +25,13 @@ static void wake_by(struct lane_decision *d, int64_t mono_ms)
         d->wake_mono_ms = mono_ms;
 }
 
-/* A stored time as one to wait for. */
+/* The monotonic time of a stored wall clock time. */
 static int64_t mono_of(int64_t wall_ms, const struct lane_now *now)
 {
     return wall_ms <= now->wall_ms ? now->mono_ms : now->mono_ms + (wall_ms - now->wall_ms);
 }
 
-/* When the pause of a Retry-After and the rate allow the next start. */
+/* When the pause of a Retry-After and the rate allow the next attempt. */
 static int64_t start_mono_ms(const struct lane *lane, const struct lane_now *now)
 {
     return pace_next_mono_ms(&lane->pace, lane->settings.rate_per_second, now->mono_ms);
@@ -46,7 +46,7 @@ static struct lane_decision page(enum lane_page_kind kind, uint32_t limit, int64
     return d;
 }
 
-/* True when a page of due ones should be asked for; else *d says what it waits for. */
+/* True if a page of due callbacks should be asked for; else *d says what the lane waits for. */
 static bool fill(const struct lane *lane, const struct lane_now *now,
                  const struct lane_means *means, int64_t at_mono_ms, struct lane_decision *d)
 {
@@ -57,12 +57,12 @@ static bool fill(const struct lane *lane, const struct lane_now *now,
         wake_by(d, at_mono_ms);
         return false;
     }
-    /* By what has been paged, not by all there is: fresh ones that keep coming must not keep out
-     * what waits. */
+    /* Counts paged callbacks only: a steady flow of new ones must not keep out those that wait in
+     * the store. */
     int32_t wanted = lane_ram_goal(lane) - lane->due.count;
     int32_t room = LIMIT_LANE_CALLBACKS_IN_RAM - lane->in_ram;
     if (lane->due.count > lane_ram_goal(lane) / 4 || room < PAGE_LEAST)
-        return false; /* looked at again as they finish */
+        return false; /* decided again when one of them ends */
     if (!means->page_seat || means->room < PAGE_LEAST) {
         d->needs |= LANE_NEEDS_ROOM;
         return false;
@@ -92,7 +92,7 @@ static struct lane_decision decide_open(const struct lane *lane, const struct la
     if (start_at > now->mono_ms)
         wake_by(&d, start_at);
     else if (lane->in_flight >= allowance)
-        ; /* looked at again as they finish */
+        ; /* decided again when one of them ends */
     else if (!destination_has_seat(lane->destination))
         d.needs |= LANE_NEEDS_DESTINATION;
     else if (!means->seat)
@@ -108,8 +108,9 @@ static bool destination_allows(const struct lane *lane, const struct lane_now *n
     return to->dead ? destination_grants_probe(to, lane, now->mono_ms) : destination_has_seat(to);
 }
 
-/* The one try that is ready: it starts, waits (for a seat; a resend also for the try under way and
- * its distance from the resend before), or is no longer wanted. */
+/* Decides about the callback that is ready for a shut lane's attempt: it starts, waits, or is no
+ * longer wanted. It waits for a seat; a resend also waits for the attempt under way and for its
+ * distance from the resend before. */
 static struct lane_decision decide_probe(const struct lane *lane, const struct lane_now *now,
                                          const struct lane_means *means, int64_t probe_at)
 {
@@ -122,7 +123,7 @@ static struct lane_decision decide_probe(const struct lane *lane, const struct l
     if (probe_at > now->mono_ms)
         wake_by(&d, probe_at);
     else if (!is_alone)
-        ; /* looked at again when it ends */
+        ; /* decided again when it ends */
     else if (means->seat)
         return act(LANE_START);
     else
@@ -130,7 +131,7 @@ static struct lane_decision decide_probe(const struct lane *lane, const struct l
     return d;
 }
 
-/* When those that are given up are to be looked for. */
+/* When to look for callbacks that are given up. */
 static int64_t sweep_mono_ms(const struct lane *lane, const struct lane_now *now)
 {
     if (!lane->downtime.is_down)
@@ -203,11 +204,12 @@ static struct lane_decision decide_leaving(const struct lane *lane)
 {
     if (lane_queued(lane) > 0 || lane->retries.count > 0)
         return act(LANE_DROP);
-    /* The new loop may page only when all outcomes of this one are durable. */
+    /* The new loop may page only after all outcomes of this loop are durable. */
     return act(lane->held.count == 0 && !lane->scans.is_asked ? LANE_LEAVE : LANE_WAIT);
 }
 
-/* Dating anew what is due too late: beside what else the lane does, pages taking turns. */
+/* True if a page for dating callbacks anew comes next. It takes turns with the lane's other
+ * pages. */
 static bool dates(const struct lane *lane, const struct lane_now *now,
                   const struct lane_means *means, struct lane_decision *d)
 {

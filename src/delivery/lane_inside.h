@@ -1,10 +1,10 @@
-/* What lane.c and lane_page.c share: moves of one entry of what a lane holds. */
+/* Functions that lane.c and lane_page.c share: transitions of one entry of the in-flight table. */
 #pragma once
 
 #include "delivery/lane.h"
 
 void lane_remember(struct lane *lane, struct callback *c, enum held_place place);
-/* The entry has left memory and nothing of it is being recorded. */
+/* Removes an entry whose callback has left memory and whose outcomes are all durable. */
 void lane_release(struct lane *lane, struct held_entry *e);
-/* A page or another process has shown the lane this callback. */
+/* Notes that a page or another process has shown the lane this callback. */
 void lane_note_shown(struct lane *lane, uint64_t event_no);

@@ -1,5 +1,5 @@
-/* The rate is a clock that each start moves on. It may lag behind by RATE_BURST_MICROS, so that
- * starts may be late by as much and still keep the rate. */
+/* Each start moves the time of the next one forward by 1 / rate. That time may lag by
+ * RATE_BURST_MICROS, so that late starts are made up for. */
 #include "delivery/lane_pace.h"
 
 #define RATE_BURST_MICROS 20000

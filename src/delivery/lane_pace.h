@@ -10,7 +10,7 @@ struct lane_pace {
 };
 
 void pace_pause(struct lane_pace *p, int64_t until_mono_ms); /* never shortens a pause */
-/* per_second: 0: as many as it likes. */
+/* per_second 0: no limit. */
 void pace_count_start(struct lane_pace *p, int32_t per_second, int64_t now_mono_ms);
-/* Now, or later. */
+/* The earliest time of the next start: now, or later. */
 int64_t pace_next_mono_ms(const struct lane_pace *p, int32_t per_second, int64_t now_mono_ms);

@@ -1,4 +1,4 @@
-/* What of a page a lane takes: where its scans stand is lane_scans.c's matter. */
+/* What a lane takes from a page. The positions of its scans are in lane_scans.c. */
 #include "delivery/lane_inside.h"
 
 #include "base/check.h"
@@ -27,7 +27,8 @@ bool lane_page_take(struct lane *lane, struct callback *c)
         return false;
     enum lane_mode mode = lane_mode(lane);
     bool probe = lane->scans.kind == PAGE_PROBE;
-    bool due = lane->scans.kind != PAGE_DRAIN; /* a page to be skipped: whenever it is due */
+    /* a page of callbacks to skip takes them before they are due */
+    bool due = lane->scans.kind != PAGE_DRAIN;
     bool wanted = mode == LANE_DRAINING || (mode == LANE_OPEN && due) ||
                   (mode == LANE_SHUT && probe && lane_queued(lane) == 0);
     if (!wanted || lane->in_ram >= LIMIT_LANE_CALLBACKS_IN_RAM) {
@@ -64,7 +65,7 @@ void lane_redate(struct lane *lane, uint64_t event_no, const struct schedule_pla
     e->recording++;
 }
 
-/* The page under way has come: entries that only waited for it may go. */
+/* The page under way has arrived: removes the entries that only waited for it. */
 static void release_lingering(struct lane *lane)
 {
     struct held_entry *e = held_after(&lane->held, NULL), *next;

@@ -1,5 +1,5 @@
-/* Moves of a lane's scans. A page under way may show callbacks as they were when it was read; what
- * leaves the lane's memory meanwhile is noted in dropped_due_ms, so that no scan misses it. */
+/* Transitions of a lane's scans. A page under way may show callbacks as they were when it was read.
+ * dropped_due_ms notes the callbacks that leave memory meanwhile, so that no scan misses them. */
 #include "delivery/lane_scans.h"
 
 #include "base/check.h"
@@ -31,7 +31,7 @@ void scans_note_waiting(struct lane_scans *s, int64_t due_ms)
 void scans_note_late(struct lane_scans *s, int64_t by_ms, int64_t from_ms)
 {
     if (s->is_asked && s->kind == PAGE_LATE)
-        s->is_stale = true; /* from the start */
+        s->is_stale = true; /* the scan starts again */
     if (s->dating.late_ms < by_ms)
         s->dating.late_ms = by_ms;
     s->dating.at = (struct scan_cursor){.due_ms = from_ms};
@@ -56,7 +56,7 @@ void scans_spoil_page(struct lane_scans *s)
 static struct scan_cursor sweep_from(const struct lane_sweep *sweep, int64_t reopened_ms)
 {
     struct scan_cursor at = sweep->rolls ? sweep->rolled : sweep->at;
-    /* What was due when the lane reopened has a try of its own first. */
+    /* Callbacks that were due when the lane reopened have an attempt first. */
     if (reopened_ms > 0 && at.due_ms <= reopened_ms)
         at = (struct scan_cursor){.due_ms = reopened_ms + 1};
     return at;
@@ -97,7 +97,7 @@ static void sweep_ended(struct lane_sweep *sweep, const struct due_page *page, s
         return;
     if (!sweep->rolls && page->more) {
         sweep->rolls = true;
-        if (sweep->rolled.due_ms < at.due_ms) /* all before that is known to stay */
+        if (sweep->rolled.due_ms < at.due_ms) /* everything before this position is known to stay */
             sweep->rolled = at;
         return;
     }
@@ -106,7 +106,7 @@ static void sweep_ended(struct lane_sweep *sweep, const struct due_page *page, s
     sweep->not_before_mono_ms = now_mono_ms + sweeps_apart_ms(give_up_ms);
 }
 
-/* Something is due, but all that the store shows now is in hand already: no hurry. */
+/* The store has due callbacks, but all of them are in the lane already: the next page can wait. */
 static void wait_after_empty_scan(struct lane_scans *s, int64_t now_mono_ms)
 {
     s->not_before_mono_ms = now_mono_ms + (EMPTY_SCAN_WAIT_MS << s->empty_scans);
@@ -114,7 +114,7 @@ static void wait_after_empty_scan(struct lane_scans *s, int64_t now_mono_ms)
         s->empty_scans++;
 }
 
-/* A page that has not gone on found nothing: what the store says is more came meanwhile. */
+/* A page that has not moved on found nothing: `more` then means callbacks that came later. */
 static void dating_ended(struct lane_dating *dating, const struct due_page *page)
 {
     if (page->more && !is_same(page->last, dating->at))
@@ -126,7 +126,7 @@ static void dating_ended(struct lane_dating *dating, const struct due_page *page
 static bool due_scan_ended(struct lane_scans *s, const struct due_page *page, size_t taken,
                            int64_t now_ms, int64_t now_mono_ms)
 {
-    if (s->kind == PAGE_PROBE && taken > 0) { /* the rest of the page was not looked at */
+    if (s->kind == PAGE_PROBE && taken > 0) { /* the rest of the page was not used */
         s->due = (struct scan_cursor){0};
         scans_note_waiting(s, page->due_until_ms);
         return false;

@@ -1,12 +1,12 @@
-/* What state an endpoint is in, in the words that people are shown: the first that applies, from
- * the last to the first. docs/state.md has what moves it. */
+/* The state of an endpoint as people see it: the first that applies, from the last to the first.
+ * docs/state.md has the transitions. */
 #pragma once
 
 enum lane_state {
     LANE_STATE_OPEN,
     LANE_STATE_PAUSED,    /* the receiver asked for it: Retry-After */
     LANE_STATE_SUSPENDED, /* its own receiver fails */
-    LANE_STATE_HOST_DOWN, /* nobody reaches its host */
+    LANE_STATE_HOST_DOWN, /* its host cannot be reached by any lane */
     LANE_STATE_DISABLED,  /* by a 410 */
     LANE_STATE_NOT_CONFIGURED,
     LANE_STATE_APP_DISABLED,

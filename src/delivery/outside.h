@@ -1,7 +1,6 @@
-/* What a dispatcher needs of the world besides the store: time, chance, a way to run things
- * later, and exchanges. The real one stands on a loop and a sender (outside_loop.c); a test or a
- * simulator is a second implementation. Everything but the executor is for the dispatcher's own
- * thread. */
+/* What a dispatcher needs besides the store: clocks, random numbers, timers and exchanges. The real
+ * implementation uses a loop and a sender (outside_loop.c); tests and simulators have others. Only
+ * the dispatcher's own thread uses it, except for the executor. */
 #pragma once
 
 #include "base/env.h"
@@ -16,17 +15,16 @@ struct outside {
     /* As sender_start and sender_cancel. */
     void (*start)(struct outside *outside, struct exchange *x);
     void (*cancel)(struct outside *outside, struct exchange *x);
-    /* Wakes the thread at that time, so that a tick ends; replaces the time set before.
-     * INT64_MAX: not at all. */
+    /* Sets the time of the next tick; replaces the time set before. INT64_MAX: none. */
     void (*wake_at)(struct outside *outside, int64_t mono_ms);
 
-    /* Set by the dispatcher; run after every batch of work on the thread, the last thing before it
+    /* Set by the dispatcher; called after each batch of work on the thread, last before it
      * waits. */
     void (*on_tick_end)(void *context);
     void *context;
 };
 
-/* On a loop and a sender, which must outlive it (the loop keeps its hook for ever; free the
- * outside after the loop has stopped running). */
+/* Makes one on a loop and a sender, which must outlive it. The loop keeps its hook; free it only
+ * after the loop has stopped running. */
 struct outside *outside_on_loop(struct loop *loop, struct sender *sender);
 void outside_on_loop_free(struct outside *outside);

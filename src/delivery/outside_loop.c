@@ -1,4 +1,4 @@
-/* The real outside: one loop, one sender. */
+/* The real implementation of outside.h: one loop, one sender. */
 #include "delivery/outside.h"
 
 #include "base/alloc.h"
@@ -48,7 +48,7 @@ static void wake_at(struct outside *outside, int64_t at_mono_ms)
         loop_timer_set(l->loop, &l->timer, at_mono_ms);
 }
 
-/* The work is done at the end of the tick that the timer makes. */
+/* The work is done at the end of the tick that this timer causes. */
 static void fire(struct timer *timer)
 {
     (void)timer;

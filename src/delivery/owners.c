@@ -1,6 +1,6 @@
-/* Lane numbers are small and dense (app numbers are given in turn): one byte each, in chunks
- * made when first needed. The outer table covers every 32-bit app number; the pages of it that
- * are never touched cost no memory. */
+/* Lane numbers are small and dense, because app numbers are assigned in order. The table has one
+ * byte for each lane, in chunks that are allocated on first use. The outer table covers every
+ * 32-bit app number; pages of it that are never touched use no memory. */
 #include "delivery/owners.h"
 
 #include "base/alloc.h"
@@ -45,7 +45,7 @@ static _Atomic uint8_t *slot(struct owners *owners, lane_no lane)
         if (atomic_compare_exchange_strong(at, &chunk, made))
             chunk = made;
         else
-            free(made); /* another thread was quicker: chunk is its */
+            free(made); /* another thread was faster: `chunk` is that thread's */
     }
     return &chunk->owner[lane & ((1 << CHUNK_BITS) - 1)];
 }

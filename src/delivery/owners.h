@@ -1,6 +1,6 @@
-/* Which loop a lane belongs to: read by the store's thread to route what it hands over, claimed
- * and given on by the loops. Any thread. A lane has at most one owner at any moment; only the
- * owner may give it on. */
+/* Which loop owns a lane. The store's thread reads the table to route callbacks; loops claim lanes
+ * and give them up. Any thread. A lane has at most one owner at a time, and only the owner may give
+ * it up. */
 #pragma once
 
 #include "domain/event.h"

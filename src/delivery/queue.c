@@ -1,5 +1,5 @@
-/* Retries are a binary heap in an array that is given back when it is empty: most lanes have
- * none. Removal from the middle is a linear search: only a resend of a waiting one needs it. */
+/* Retries are a binary heap in an array that is freed when empty, because most lanes have none.
+ * Removal from the middle searches linearly: only a resend of a waiting callback needs it. */
 #include "delivery/queue.h"
 
 #include "base/alloc.h"

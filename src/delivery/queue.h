@@ -1,5 +1,5 @@
-/* The two kinds of places where a lane keeps callbacks in memory: first-in first-out queues of
- * what may be tried now, and a small heap of those whose next try is only seconds away. */
+/* The two containers of a lane's callbacks in memory: first-in first-out queues of callbacks that
+ * may be attempted now, and a small heap of those whose next attempt is seconds away. */
 #pragma once
 
 #include "store/callback.h"
@@ -17,7 +17,7 @@ struct retry {
     struct callback *callback;
 };
 
-/* Zero-initialised is empty; empty costs no memory. */
+/* All zeros: empty. An empty heap uses no memory. */
 struct retries {
     struct retry *items;
     uint32_t count, capacity;
@@ -26,4 +26,4 @@ struct retries {
 void retries_add(struct retries *r, struct callback *c, int64_t due_mono_ms);
 int64_t retries_earliest(const struct retries *r);                /* INT64_MAX: none */
 struct callback *retries_pop(struct retries *r);                  /* the earliest; NULL: none */
-void retries_remove(struct retries *r, const struct callback *c); /* must be in it */
+void retries_remove(struct retries *r, const struct callback *c); /* must be in the heap */

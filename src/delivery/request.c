@@ -1,13 +1,15 @@
-/* All bytes of the body are fixed at acceptance but those of Sig (and Signature): a retry days
- * later, after a rotation, is signed with what the partner has then. EventIds are plain ASCII
- * without spaces (contract, section 1), so they can stand in a header as they are. */
+/* Builds the request of an attempt.
+ *
+ * The body is fixed at acceptance except for the bytes of Sig (and Signature): a retry days later,
+ * after a rotation, is signed with the partner's current secret. EventIds are plain ASCII without
+ * spaces (contract, section 1), so that they can be header values without escaping. */
 #include "delivery/request.h"
 
 #include "domain/clock.h"
 #include "domain/payload.h"
 #include "domain/url_macros.h"
 
-#define HEADERS_BYTES_LIKELY 320 /* room at once, not in steps */
+#define HEADERS_BYTES_LIKELY 320 /* allocated at once instead of in steps */
 
 struct request_source request_of_test(const struct event *e, enum request_format format,
                                       struct str target, struct str traceparent)
@@ -26,8 +28,8 @@ struct request_source request_of_test(const struct event *e, enum request_format
     };
 }
 
-/* Target and body of other shapes than JSON to a URL without macros. Returns what is signed: of a
- * GET, path and query as they are sent. */
+/* Writes target and body in other formats than JSON to a URL without macros. Returns the text to
+ * sign: for a GET, path and query as they are sent. */
 static struct str shape(struct callback_request *r, const struct request_source *from,
                         struct str secret)
 {
