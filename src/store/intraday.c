@@ -1,6 +1,7 @@
-/* The quarter of an hour in which an event counts; see store.h. */
+/* The quarter of an hour in which an event counts; see intraday.h. */
+#include "store/intraday.h"
+
 #include "domain/clock.h"
-#include "store/store.h"
 
 int intraday_slot(const struct event *e)
 {
