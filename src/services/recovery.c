@@ -48,19 +48,32 @@ static void free_running(struct running *at)
     free(at);
 }
 
-void recoveries_add(struct recoveries *all, const struct recovery *r)
+static struct running *find_locked(struct recoveries *all, struct str id)
 {
-    CHECK_MAGIC(all, RECOVERIES_MAGIC);
+    struct running *at = all->first;
+    while (at && !str_is(id, at->r.id))
+        at = at->next;
+    return at;
+}
+
+static void add_locked(struct recoveries *all, const struct recovery *r)
+{
     struct running *at = xcalloc(1, sizeof *at);
     at->r = *r;
     at->done = recovery_is_done(r);
     at->pages = at->done ? NULL : xcalloc(r->part_count, sizeof *at->pages);
     at->credit_milli = 1000;
     at->refilled_mono_ms = env_mono_ms(all->env);
-    pthread_mutex_lock(&all->lock);
     at->next = all->first;
     all->first = at;
     pthread_cond_signal(&all->wake);
+}
+
+void recoveries_add(struct recoveries *all, const struct recovery *r)
+{
+    CHECK_MAGIC(all, RECOVERIES_MAGIC);
+    pthread_mutex_lock(&all->lock);
+    add_locked(all, r);
     pthread_mutex_unlock(&all->lock);
 }
 
@@ -95,18 +108,15 @@ void recoveries_refresh(struct recoveries *all, struct str id, struct str docume
     }
     memcpy(n->id, id.p, id.n);
     pthread_mutex_lock(&all->lock);
-    n->next = all->news;
-    all->news = n;
-    pthread_cond_signal(&all->wake);
+    if (!n->gone && !find_locked(all, id)) {
+        add_locked(all, &n->r);
+        free(n);
+    } else {
+        n->next = all->news;
+        all->news = n;
+        pthread_cond_signal(&all->wake);
+    }
     pthread_mutex_unlock(&all->lock);
-}
-
-static struct running *find_locked(struct recoveries *all, struct str id)
-{
-    struct running *at = all->first;
-    while (at && !str_is(id, at->r.id))
-        at = at->next;
-    return at;
 }
 
 bool recoveries_find(struct recoveries *all, struct str id, struct recovery *ret, bool *ret_done)
@@ -262,8 +272,6 @@ static void take_news(struct recoveries *all, struct recovery_news *n)
     pthread_mutex_unlock(&all->lock);
     if (at && n->gone)
         unlink_one(all, at);
-    else if (!at && !n->gone)
-        recoveries_add(all, &n->r);
     else if (at && !all->mine)
         take_state(all, at, n);
     else

@@ -48,7 +48,8 @@ struct recoveries;
 struct recoveries *recoveries_new(struct env *env);
 /* A stored one, before the start. */
 MUST_CHECK bool recoveries_load(struct recoveries *all, struct str document);
-/* One as another node has left it; document absent: it is gone. Any thread, after the start. */
+/* One as another node has left it; document absent: it is gone. A new one is found from here on;
+ * the recoveries' thread takes changes over. Any thread, after the start. */
 void recoveries_refresh(struct recoveries *all, struct str id, struct str document);
 void recoveries_start(struct recoveries *all, struct store *store, struct delivery *delivery);
 /* Writes down where each stands and ends the thread; before delivery stops. */

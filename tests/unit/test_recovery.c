@@ -1,4 +1,5 @@
-/* Recoveries as documents: what is printed is read back, and what is damaged is refused. */
+/* Recoveries as documents: what is printed is read back, and what is damaged is refused; and what
+ * another node has begun is known at once. */
 #include "services/recovery.h"
 
 #include "base/buf.h"
@@ -100,10 +101,27 @@ static void states_come_in_their_order_and_end(void)
     CHECK(recovery_is_done(&r));
 }
 
+/* A request repeated at this node asks for it before the recoveries' thread has run. */
+static void one_that_another_node_began_is_found_at_once(void)
+{
+    struct recoveries *all = recoveries_new(env_real());
+    struct recovery_part parts[2];
+    struct recovery want = sample(parts), got;
+    struct buf text = {0};
+    bool done = true;
+    recovery_print(&text, &want);
+    recoveries_refresh(all, str_of(want.id), buf_str(&text));
+    CHECK(recoveries_find(all, str_of(want.id), &got, &done));
+    CHECK(!done && got.matched == want.matched);
+    recoveries_free(all);
+    buf_free(&text);
+}
+
 int main(void)
 {
     RUN(what_is_printed_is_read_back);
     RUN(what_is_damaged_is_refused);
     RUN(states_come_in_their_order_and_end);
+    RUN(one_that_another_node_began_is_found_at_once);
     return check_done("recovery");
 }
