@@ -1,5 +1,10 @@
 """Events from Kafka at two nodes on one database: one group, and any event at any node."""
 import json
+import os
+import signal
+import time
+
+import pytest
 
 import kafka
 import nodes
@@ -69,6 +74,45 @@ def test_one_of_two_nodes_writes_rewards_and_the_other_goes_on(tmp_path, databas
         report(second, 20)
         assert writing(second)
         assert [json.loads(m.value)["RewardId"] for m in broker.read("rewards")] == sent
+    finally:
+        cluster.stop()
+        broker.close()
+
+
+@pytest.mark.skipif(not kafka.BOOTSTRAP, reason="no KAFKA_BOOTSTRAP: a real broker (tools/kafka.sh)")
+def test_a_node_that_slept_while_another_one_wrote_is_shut_out(tmp_path, database):
+    """It wakes in the middle of a transaction: the mock cluster would show what it wrote of that."""
+    name = "postbackd-test-%d" % time.time_ns()
+    broker, cluster = kafka.Kafka(kafka.BOOTSTRAP), nodes.Cluster(tmp_path, database)
+    broker.produce(name + "-cursors", "made")
+    _, topic, _, path = kafka.options(tmp_path, kafka.BOOTSTRAP, rewards=name, transactional_id=name,
+                                      offset_storage_topic=name + "-cursors")
+    env = {"POSTBACKD_REWARDS_FEED": topic, "POSTBACKD_KAFKA_CONFIG": path}
+    try:
+        two = [cluster.start("a", env=env), cluster.start("b", env=env)]
+        account, sent = Account(two[0]), 0
+
+        def report(d, count):
+            nonlocal sent
+            d.api().events([account.event("n-%d" % (sent + i)) for i in range(count)])
+            sent += count
+        eventually(lambda: sorted(map(writing, two)) == [False, True], 60)
+        first, second = sorted(two, key=writing, reverse=True)
+        for _ in range(3):
+            begun = first.metrics()["postbackd_kafka_rewards_total"]
+            report(second, 4000)
+            eventually(lambda f=first, b=begun: f.metrics()["postbackd_kafka_rewards_total"] > b, 60, 0.005)
+            os.kill(first.process.pid, signal.SIGSTOP)
+            try:
+                eventually(lambda s=second: writing(s), 60)
+                report(second, 20)
+                eventually(lambda: len(broker.read(name)) == sent, 60, 0.2)
+            finally:
+                os.kill(first.process.pid, signal.SIGCONT)
+            report(second, 20)
+            eventually(lambda: len(broker.read(name)) == sent and sorted(map(writing, two)) == [False, True], 60, 0.2)
+            first, second = sorted(two, key=writing, reverse=True)
+        assert [json.loads(m.value)["RewardId"] for m in broker.read(name)] == ["n-%d" % i for i in range(sent)]
     finally:
         cluster.stop()
         broker.close()

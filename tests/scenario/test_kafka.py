@@ -1,5 +1,6 @@
 """Events from Kafka (docs/operators/kafka.md): taken as POST takes them, once, whatever happens in between."""
 import json
+import time
 
 import pytest
 
@@ -64,8 +65,8 @@ def earned(d, account):
     return sum(row["Earnings"] for row in found)
 
 
-def the_walk(broker, d, account, receiver, topic):
-    """On a mock or a real broker: what a message may hold, what is rejected, and what is committed."""
+def the_walk(broker, d, account, receiver, topic, first=0, **group):
+    """On a mock or a real broker, from that offset on: what a message may hold, what is rejected, what is committed."""
     broker.produce(topic, json.dumps(account.event("one")))
     broker.produce(topic, json.dumps([account.event("two"), account.event("three")]))
     broker.produce(topic, "\n".join(json.dumps(account.event(e)) for e in ("four", "five")),
@@ -73,10 +74,24 @@ def the_walk(broker, d, account, receiver, topic):
     wait_taken(d, account, "one", "two", "three", "four", "five")
     receiver.wait_for("five")
     broker.produce(topic, json.dumps([account.event("one"), account.event("two", RevenueAmount="2.00")]))
-    found = [m for m in broker.dead(1) if m.headers["Postbackd-Source-Topic"] == topic]
-    assert len(found) == 1 and json.loads(found[0].value)["RevenueAmount"] == "2.00"
-    assert found[0].headers["Postbackd-Code"] == "conflict" and found[0].headers["Postbackd-Source-Offset"] == "3"
-    eventually(lambda: broker.committed(topic) == 4, 30, 0.1)
+    letter, = eventually(lambda: [m for m in broker.read(kafka.DEAD) if m.headers["Postbackd-Source-Topic"] == topic])
+    assert json.loads(letter.value)["RevenueAmount"] == "2.00"
+    assert letter.headers["Postbackd-Code"] == "conflict"
+    assert letter.headers["Postbackd-Source-Offset"] == str(first + 3)
+    eventually(lambda: broker.committed(topic, **group) == first + 4, 30, 0.1)
+
+
+def survive_a_kill(broker, d, account, topic, first=0, **group):
+    """In the middle of 60 messages from that offset on: nothing is lost and nothing counts twice."""
+    before = earned(d, account)
+    for i in range(60):
+        broker.produce(topic, json.dumps([account.event("k-%d-%d" % (i, j)) for j in range(20)]))
+        if i == 30:
+            eventually(lambda: earned(d, account) > before, 60)
+            d.kill()
+            d.start()
+    eventually(lambda: broker.committed(topic, **group) == first + 60, 60, 0.2)
+    assert earned(d, account) == before + 1200
 
 
 def test_a_message_holds_what_a_body_may(taking, broker):
@@ -149,14 +164,8 @@ def test_a_kill_loses_nothing_and_counts_nothing_twice(tmp_path, own_broker):
     d = Daemon(tmp_path, *kafka.options(tmp_path, broker.bootstrap, TOPIC)).start()
     try:
         account = Account(d)
-        for i in range(60):
-            broker.produce(TOPIC, json.dumps([account.event("k-%d-%d" % (i, j)) for j in range(20)]))
-            if i == 30:
-                eventually(lambda: accepted(d) > 0, 60)  # in the middle of them
-                d.kill()
-                d.start()
-        eventually(lambda: broker.committed(TOPIC) == 60, 60, 0.2)
-        assert accepted(d) == 1200 and earned(d, account) == 1200
+        survive_a_kill(broker, d, account, TOPIC)
+        assert accepted(d) == 1200
         assert broker.read(kafka.DEAD) == []
         assert d.stop() == 0
         assert broker.committed(TOPIC) == 60
@@ -184,6 +193,7 @@ def test_nothing_is_committed_while_the_dead_letter_topic_refuses(tmp_path, own_
         assert has_taken(d, account, "beside")
         eventually(lambda: '"event":"kafka_paused"' in d.log_text())
         assert broker.committed(TOPIC) < 1 and number(d, "messages_total") == 0
+        eventually(lambda: number(d, "lag_messages") == 2)
         d.restart()  # it stops in time all the same
         eventually(lambda: number(d, "paused") == 1, 60)
         assert broker.committed(TOPIC) < 1
@@ -191,6 +201,7 @@ def test_nothing_is_committed_while_the_dead_letter_topic_refuses(tmp_path, own_
         assert json.loads(broker.dead(1)[0].value) == {"EventId": "bad"}
         wait_taken(d, account, "behind")
         eventually(lambda: broker.committed(TOPIC) == 2 and number(d, "paused") == 0, 30, 0.1)
+        eventually(lambda: number(d, "lag_messages") == 0)
     finally:
         d.stop()
 
@@ -348,13 +359,16 @@ def test_check_says_what_is_set(tmp_path):
 
 @pytest.mark.skipif(not kafka.BOOTSTRAP, reason="no KAFKA_BOOTSTRAP: a real broker that makes topics by itself")
 def test_a_real_broker(tmp_path):
-    """Topics of its own each time, as a broker keeps what was there."""
-    name = "postbackd-test-%d" % id(tmp_path)
+    """Topics and a group of its own each time, as a broker keeps what was there."""
+    name = "postbackd-test-%d" % time.time_ns()
     broker, receiver = Kafka(kafka.BOOTSTRAP), Receiver()
     broker.produce(name, "[]")
     d = Daemon(tmp_path, *kafka.options(tmp_path, kafka.BOOTSTRAP, name, group_id=name)).start()
     try:
-        the_walk(broker, d, Account(d, receiver.url), receiver, name)
+        account = Account(d, receiver.url)
+        the_walk(broker, d, account, receiver, name, first=1, group=name)
+        survive_a_kill(broker, d, account, name, first=5, group=name)
+        eventually(lambda: number(d, "lag_messages") == 0 and number(d, "brokers_connected") == 1)
     finally:
         d.stop()
         receiver.close()

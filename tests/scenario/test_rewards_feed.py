@@ -1,5 +1,6 @@
 """The rewards feed as a topic of Kafka (docs/operators/kafka.md): each reward once, in the order of the feed."""
 import json
+import time
 
 import pytest
 
@@ -199,8 +200,8 @@ def test_settings_that_cannot_be_are_said(tmp_path, settings, words):
 
 @pytest.mark.skipif(not kafka.BOOTSTRAP, reason="no KAFKA_BOOTSTRAP: a real broker that makes topics by itself")
 def test_a_real_broker(tmp_path):
-    """As above; then kills, and a process that sleeps while another one takes over."""
-    name = "postbackd-test-%d" % id(tmp_path)
+    """As above; then kills. A node that sleeps while another one writes: tests/postgresql/test_kafka_nodes.py."""
+    name = "postbackd-test-%d" % time.time_ns()
     broker, receiver, of = Kafka(kafka.BOOTSTRAP), Receiver(), {"topic": name, "partitions": 1}
     broker.produce(name + "-cursors", "made")
     d = Daemon(tmp_path, "--reads-per-minute", "1000000").start()
