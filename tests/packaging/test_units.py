@@ -61,6 +61,17 @@ def test_no_core_is_kept():
     assert "LimitCORE=0" in (PACKAGING / "postbackd.service").read_text().splitlines()
 
 
+def test_systemd_makes_every_directory_that_the_configuration_names():
+    """Owned by the service's user, and the only ones that ProtectSystem=strict leaves writable."""
+    unit = (PACKAGING / "postbackd.service").read_text()
+    made = {kind: "/%s/%s" % (place, re.search("^%sDirectory=(.+)$" % kind, unit, re.M).group(1))
+            for kind, place in (("State", "var/lib"), ("Logs", "var/log"), ("Configuration", "etc"))}
+    text = (PACKAGING / "postbackd.conf").read_text()
+    named = dict(re.findall(r"^#?(store|access-log|tls-cert) = (?:sqlite:)?(/\S+)$", text, re.M))
+    assert named["store"] == made["State"]
+    assert named["access-log"].startswith(made["Logs"] + "/") and named["tls-cert"].startswith(made["Configuration"] + "/")
+
+
 def test_it_says_what_the_daemon_knows():
     """The options of its command line, and that it speaks to systemd."""
     unit = (PACKAGING / "postbackd.service").read_text()
