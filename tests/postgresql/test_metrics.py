@@ -1,7 +1,15 @@
-"""What the alerts and the Grafana dashboard ask of nodes on a database, such a node says."""
+"""What the alerts and the Grafana dashboard ask of nodes on a database, such a node says, as Prometheus wants it."""
+import os
 import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
 
 from harness import ROOT
+
+TOOLS = os.environ.get("PROMETHEUS_TOOLS") or os.path.dirname(shutil.which("promtool") or "")
 
 
 def test_every_metric_that_is_asked_for_is_there(database_daemon):
@@ -14,3 +22,13 @@ def test_every_metric_that_is_asked_for_is_there(database_daemon):
     # Those are of SQLite's files, and of who has Kafka: tests/packaging/test_monitoring.py.
     asked -= {name for name in asked if name.startswith(("postbackd_scrub_", "postbackd_kafka_"))}
     assert asked <= there, asked - there
+
+
+@pytest.mark.skipif(not TOOLS, reason="no promtool here (Debian's package prometheus)")
+def test_promtool_takes_the_metrics(database_daemon):
+    """Those that only nodes have, too."""
+    text = database_daemon.start().api().get("/metrics", key=None).text
+    assert "postbackd_shards_held" in text
+    done = subprocess.run([str(Path(TOOLS) / "promtool"), "check", "metrics"], input=text, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=100, check=False)
+    assert (done.returncode, done.stdout) == (0, "")
