@@ -330,8 +330,8 @@ static void print_link_mails(struct buf *to, const struct api *api)
     struct link_mail_numbers n;
     link_mail_get_numbers(api->options.link_mail, &n);
     const struct metric metrics[] = {
-        {"postbackd_link_mails_sent_total", "counter", "One-time links that went out by e-mail.",
-         n.sent},
+        {"postbackd_link_mails_sent_total", "counter",
+         "One-time links, and notices of a reset second factor, that went out by e-mail.", n.sent},
         {"postbackd_link_mails_failed_total", "counter", "Tries of such e-mails that failed.",
          n.failed},
         {"postbackd_link_mails_given_up_total", "counter",

@@ -71,6 +71,8 @@ void user_print_document(struct buf *to, const struct user *u, const struct vaul
         if (u->mail_owed_ms)
             json_key_int(&w, "MailOwedMs", u->mail_owed_ms);
     }
+    if (u->reset_mail_ms)
+        json_key_int(&w, "ResetMailOwedMs", u->reset_mail_ms);
     print_mail(&w, u);
     json_key_int(&w, "LinksFromMs", u->links_from_ms);
     json_end_object(&w);
@@ -183,6 +185,8 @@ bool user_read_document(struct arena *arena, const struct json *document, const 
         if (fields_given(&r.fields, "MailOwedMs"))
             u.mail_owed_ms = document_number(&r, "MailOwedMs", 0, INT64_MAX);
     }
+    if (fields_given(&r.fields, "ResetMailOwedMs"))
+        u.reset_mail_ms = document_number(&r, "ResetMailOwedMs", 0, INT64_MAX);
     read_mail(&r, &u);
     u.links_from_ms = document_number(&r, "LinksFromMs", 0, INT64_MAX);
     if (!document_read_end(&r, "user", u.id, ret_why))

@@ -46,6 +46,11 @@ bool mailed_link_is_owed(const struct user *u)
     return u->link != LINK_NONE && u->mail_owed_ms > 0;
 }
 
+bool user_mail_is_owed(const struct user *u)
+{
+    return mailed_link_is_owed(u) || u->reset_mail_ms > 0;
+}
+
 size_t people_mails_owed(struct people *p)
 {
     CHECK_MAGIC(p, PEOPLE_MAGIC);
@@ -63,7 +68,7 @@ struct user *people_next_mail(struct people *p, uint32_t after_no)
     for (struct index_node *at = index_after(&p->users, NULL); at && p->mails_owed > 0;
          at = index_after(&p->users, at)) {
         struct user *u = at->entry;
-        if (!mailed_link_is_owed(u))
+        if (!user_mail_is_owed(u))
             continue;
         if (!first || u->user_no < first->user_no)
             first = u;

@@ -14,6 +14,8 @@ MUST_CHECK bool mailed_link_token(struct people *people, const struct user *u,
                                   char ret_token[TOKEN_BYTES + 1]);
 
 bool mailed_link_is_owed(const struct user *u);
+/* That mail, or the one that says that the second factor was reset. */
+bool user_mail_is_owed(const struct user *u);
 /* How many mails are owed. Any thread. */
 size_t people_mails_owed(struct people *people);
 /* The user with the lowest number above after_no, or else with the lowest, whose mail is owed: a

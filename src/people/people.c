@@ -223,7 +223,7 @@ static void list_user(struct people *p, struct user *u)
     memmove(a->users + at + 1, a->users + at, (a->count - at) * sizeof(struct user *));
     a->users[at] = u;
     a->count++;
-    p->mails_owed += mailed_link_is_owed(u);
+    p->mails_owed += user_mail_is_owed(u);
 }
 
 static void unlist_user(struct people *p, const struct user *u)
@@ -235,7 +235,7 @@ static void unlist_user(struct people *p, const struct user *u)
         at++; /* a damaged store may have a number twice */
     ASSERT(at < a->count);
     a->count--;
-    p->mails_owed -= mailed_link_is_owed(u);
+    p->mails_owed -= user_mail_is_owed(u);
     memmove(a->users + at, a->users + at + 1, (a->count - at) * sizeof(struct user *));
 }
 

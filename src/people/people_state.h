@@ -31,7 +31,7 @@ struct people {
     struct index users, sessions, tokens;
     struct index by_account; /* by the bytes of its number: struct account_users */
     uint32_t last_no;
-    size_t mails_owed;   /* users of whom mailed_link_is_owed */
+    size_t mails_owed;   /* users of whom user_mail_is_owed */
     bool users_left_out; /* at the start: somebody is there all the same */
     uint8_t set_up_hash[32];
     int64_t set_up_until_ms; /* 0: none is offered */

@@ -43,8 +43,10 @@ struct user {
     uint8_t link_hash[32];
     int64_t link_until_ms;
     int64_t link_made_ms;
-    int64_t mail_owed_ms; /* wall: since when the link is to go out by e-mail; 0: it is not */
-    struct str link_by;   /* UserId of who made it; absent: no person did */
+    int64_t mail_owed_ms;  /* wall: since when the link is to go out by e-mail; 0: it is not */
+    int64_t reset_mail_ms; /* wall: since when a mail is owed that says that somebody has reset the
+                            * second factor; 0: none is */
+    struct str link_by;    /* UserId of who made it; absent: no person did */
     enum mail_when mail[MAIL_ABOUTS]; /* what the person gets by e-mail */
     int64_t links_from_ms; /* links that this person has made before it are over; 0: none */
 };

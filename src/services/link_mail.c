@@ -41,6 +41,7 @@ struct link_mail {
     int64_t due_mono_ms, wait_ms;
     uint32_t after_no; /* whose turn it was last */
     struct user *user; /* whose mail is under way; a reference */
+    bool is_reset;     /* it says that the second factor was reset; otherwise it has a link */
     char to[256], id[64];
     struct buf text;
     struct mail mail;
@@ -58,10 +59,9 @@ static void print_partner(struct link_mail *lm, struct buf *to, uint32_t account
         partner_unref(p);
 }
 
-static void print_text(struct link_mail *lm, const struct user *u, const char *token)
+static void print_link_text(struct link_mail *lm, const struct user *u, const char *token)
 {
     struct str url = str_trim_end(lm->options.public_url, '/');
-    buf_clear(&lm->text);
     buf_add_c(&lm->text, u->link == LINK_INVITATION
                              ? "You are invited to sign in. Choose a password here:\n\n"
                              : "Choose a new password here:\n\n");
@@ -73,6 +73,33 @@ static void print_text(struct link_mail *lm, const struct user *u, const char *t
                          "If you did not expect it, you can ignore this mail: nothing changes.\n");
 }
 
+static void print_reset_text(struct link_mail *lm, const struct user *u)
+{
+    struct str url = str_trim_end(lm->options.public_url, '/');
+    buf_add_c(&lm->text,
+              "Somebody who may manage users has reset your second factor: codes, recovery "
+              "codes and passkeys no longer sign in, and your password alone does. Set up a "
+              "new second factor here:\n\n");
+    buf_printf(&lm->text, "%.*s/account\n\n", STR_ARG(url));
+    print_partner(lm, &lm->text, u->account_no);
+    buf_printf(&lm->text, "User: %.*s\nReset: ", STR_ARG(u->email));
+    clock_print(&lm->text, u->reset_mail_ms);
+    buf_add_c(&lm->text, "\n\nIf you did not ask for this, choose a new password at once, and tell "
+                         "whoever manages the users of your account.\n");
+}
+
+static struct str subject_of(const struct link_mail *lm, const struct user *u)
+{
+    return lm->is_reset                 ? STR("Your second factor was reset")
+           : u->link == LINK_INVITATION ? STR("Your invitation")
+                                        : STR("Your new password");
+}
+
+static int64_t owed_since_ms(const struct link_mail *lm, const struct user *u)
+{
+    return lm->is_reset ? u->reset_mail_ms : u->mail_owed_ms;
+}
+
 static void mail_done(struct task *task)
 {
     struct link_mail *lm = CONTAINER_OF(task, struct link_mail, mail.done);
@@ -81,9 +108,14 @@ static void mail_done(struct task *task)
 
 static void send_mail(struct link_mail *lm, struct user *u, const char *token)
 {
-    print_text(lm, u, token);
+    buf_clear(&lm->text);
+    if (lm->is_reset)
+        print_reset_text(lm, u);
+    else
+        print_link_text(lm, u, token);
     snprintf(lm->to, sizeof lm->to, "%.*s", STR_ARG(u->email));
-    snprintf(lm->id, sizeof lm->id, "link-%u-%lld", u->user_no, (long long)u->link_made_ms);
+    snprintf(lm->id, sizeof lm->id, "%s-%u-%lld", lm->is_reset ? "reset" : "link", u->user_no,
+             (long long)(lm->is_reset ? u->reset_mail_ms : u->link_made_ms));
     lm->user = u;
     lm->after_no = u->user_no;
     lm->mail = (struct mail){
@@ -91,10 +123,10 @@ static void send_mail(struct link_mail *lm, struct user *u, const char *token)
         .reply_to = &lm->here,
         .owner = u->account_no,
         .to = lm->to,
-        .subject = u->link == LINK_INVITATION ? STR("Your invitation") : STR("Your new password"),
+        .subject = subject_of(lm, u),
         .text = buf_str(&lm->text),
         .id = lm->id,
-        .wall_ms = u->mail_owed_ms,
+        .wall_ms = owed_since_ms(lm, u),
     };
     atomic_store(&lm->state, LINK_MAIL_SENDING);
     mailer_send(lm->options.mailer, &lm->mail);
@@ -102,15 +134,21 @@ static void send_mail(struct link_mail *lm, struct user *u, const char *token)
 
 /* --- what is owed ----------------------------------------------------------------------------- */
 
-/* Unless the user has been given another link meanwhile. */
+/* Whether the mail is still owed: not where the user has another link meanwhile. */
+static bool is_owed(const struct link_mail *lm, const struct user *now, const struct user *mailed)
+{
+    return lm->is_reset ? now->reset_mail_ms == mailed->reset_mail_ms
+                        : mailed_link_is_owed(now) && now->link_made_ms == mailed->link_made_ms;
+}
+
 static enum store_status keep_settled(struct link_mail *lm, const struct user *mailed)
 {
     struct people_change change = {0};
     struct user next, *now = people_user(lm->options.people, mailed->id);
     enum store_status status = STORE_OK;
-    if (now && mailed_link_is_owed(now) && now->link_made_ms == mailed->link_made_ms) {
+    if (now && is_owed(lm, now, mailed)) {
         memcpy(&next, now, sizeof next);
-        next.mail_owed_ms = 0;
+        *(lm->is_reset ? &next.reset_mail_ms : &next.mail_owed_ms) = 0;
         change.user = user_pack(&next);
         status =
             control_change_people(lm->options.control, lm->options.people, NULL, NULL, &change);
@@ -172,9 +210,11 @@ static bool is_good_link(struct link_mail *lm, const struct user *u, int64_t now
 /* Why its mail is not to be sent, or no more; NULL: it is. */
 static const char *obsolete(struct link_mail *lm, const struct user *u, int64_t now_ms)
 {
-    return !is_good_link(lm, u, now_ms)             ? "the link is over"
-           : now_ms - u->mail_owed_ms >= GIVE_UP_MS ? "not taken within 24 hours"
-                                                    : NULL;
+    if (lm->is_reset && !u->enabled)
+        return "the user is disabled";
+    if (!lm->is_reset && !is_good_link(lm, u, now_ms))
+        return "the link is over";
+    return now_ms - owed_since_ms(lm, u) >= GIVE_UP_MS ? "not taken within 24 hours" : NULL;
 }
 
 /* True: a mail is under way. */
@@ -184,8 +224,9 @@ static bool begin_next(struct link_mail *lm)
     char token[TOKEN_BYTES + 1];
     if (!u)
         return false;
+    lm->is_reset = !mailed_link_is_owed(u); /* of both, the link goes first */
     const char *why = obsolete(lm, u, env_wall_ms(lm->options.env));
-    if (!why && !mailed_link_token(lm->options.people, u, token))
+    if (!why && !lm->is_reset && !mailed_link_token(lm->options.people, u, token))
         why = "made under another master key";
     if (!why) {
         send_mail(lm, u, token);

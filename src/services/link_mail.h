@@ -1,8 +1,9 @@
-/* Sends one-time links (invitations, new passwords) by e-mail. That a mail is owed is part of its
- * user (people/mailed_link.h), so it survives whatever ends the process; it is tried until the mail
- * server takes it or refuses its address, at most 24 hours, and not once the link is used, replaced
- * or over. It may arrive
- * twice. One at a time; where several nodes share a store the first of them sends. */
+/* Sends one-time links (invitations, new passwords) by e-mail, and tells whose second factor
+ * somebody has reset. That a mail is owed is part of its user (people/mailed_link.h), so it
+ * survives whatever ends the process; it is tried until the mail server takes it or refuses its
+ * address, at most 24 hours, and not once the link is used, replaced or over, or the user is
+ * disabled. It may arrive twice. One at a time; where several nodes share a store the first of them
+ * sends. */
 #pragma once
 
 #include "mail/mailer.h"
