@@ -36,6 +36,36 @@ test('operator: a partner is made, and its first owner invited', async () => {
   await admin.close();
 });
 
+test('operator: an app takes the secret that its receiver has, when it is made and later', async () => {
+  const { daemon } = await theStage();
+  const secretNow = async () =>
+    (await daemon.good('GET', '/api/v1/apps/moved-in/secret')).CallbackSecret;
+  const admin = await windowOf('admin');
+  admin.expect(/status of 400/);
+  await admin.go('/partners/sunny-games');
+  await admin.button('New app').click();
+  await admin.field('AppId').fill('moved-in');
+  await admin.field('Secret').fill('short');
+  await admin.button('Create').click();
+  await admin.page.locator('.fault').waitFor();
+  await admin.field('Secret').fill('from-the-other-network');
+  await admin.button('Create').click();
+  await admin.heading('moved-in').waitFor();
+  assert.equal(await secretNow(), 'from-the-other-network');
+  await admin.button('Rotate').click();
+  await admin.field('Secret').fill('and-its-newer-one');
+  await admin.confirm('Rotate');
+  await admin.see('The old secret is valid until');
+  assert.equal(await secretNow(), 'and-its-newer-one');
+  await admin.close();
+  const developer = await windowOf('developer', 'sunny-games');
+  await developer.go('/apps/moved-in/postback');
+  await developer.button('Rotate').click();
+  await developer.field('Overlap').waitFor();
+  await developer.lacks(developer.field('Secret'));
+  await developer.close();
+});
+
 test('operator: a partner’s settings, and an account that is off', async () => {
   const { daemon } = await theStage();
   const { PartnerId } = await daemon.good('POST', '/api/v1/partners', { Name: 'On And Off' });

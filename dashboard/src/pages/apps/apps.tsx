@@ -10,6 +10,7 @@ import { HealthBadge } from '../../ui/health';
 import { IdField, TextField, useSending } from '../../ui/forms';
 import { FormDialog } from '../../ui/overlay';
 import { Table } from '../../ui/table';
+import { OwnSecretField, takesSecrets } from './secret';
 
 /** Where an app is shown: the operator names its partner. */
 export const appPage = (app: string, partner: string) =>
@@ -19,12 +20,14 @@ export function CreateAppDialog({ partner, onClose }: { partner: string; onClose
   const [name, setName] = useState('');
   const [id, setId] = useState('');
   const [value, setValue] = useState('100');
+  const [secret, setSecret] = useState('');
   const sending = useSending();
   const send = async () => {
     const app = await post<App>(path`/api/v1/partners/${partner}/apps`, {
       Name: name.trim() || undefined,
       AppId: id.trim() || undefined,
       CurrencyValue: value.trim(),
+      CallbackSecret: secret || undefined,
     });
     onClose();
     navigate(`${appPage(app.AppId, partner)}/postback`);
@@ -34,7 +37,7 @@ export function CreateAppDialog({ partner, onClose }: { partner: string; onClose
       title="New app"
       action="Create"
       sending={sending}
-      fields={['Name', 'AppId', 'CurrencyValue']}
+      fields={['Name', 'AppId', 'CurrencyValue', 'CallbackSecret']}
       onClose={onClose}
       onSend={send}
     >
@@ -48,6 +51,13 @@ export function CreateAppDialog({ partner, onClose }: { partner: string; onClose
         onChange={setValue}
         fault={sending.fault('CurrencyValue')}
       />
+      {takesSecrets() && (
+        <OwnSecretField
+          value={secret}
+          onChange={setSecret}
+          fault={sending.fault('CallbackSecret')}
+        />
+      )}
     </FormDialog>
   );
 }

@@ -1,12 +1,30 @@
 // The Callback Secret: hidden until it is shown on purpose, and rotation without a gap.
 import { useState } from 'preact/hooks';
-import { may } from '../../app/session';
+import { may, me } from '../../app/session';
 import { get, path, post } from '../../lib/http';
 import { Button, Card, Notice, ProblemNotice, Time } from '../../ui/basics';
 import { SelectField, TextField, useSending } from '../../ui/forms';
 import { Dialog, say } from '../../ui/overlay';
 import { HiddenSecret } from '../../ui/secret';
 import type { TabProps } from './loaded';
+
+/** Only operators take a secret that a publisher has already: one that is weak is theirs to judge. */
+export const takesSecrets = () => me.value?.Side === 'operator';
+
+export function OwnSecretField(props: {
+  value: string;
+  onChange: (value: string) => void;
+  fault: string | undefined;
+}) {
+  return (
+    <TextField
+      label="Secret"
+      mono
+      hint="One that the receiver has already: 8 to 256 visible characters. Empty: a new one is created."
+      {...props}
+    />
+  );
+}
 
 export interface Secret {
   CallbackSecret: string;
@@ -24,6 +42,7 @@ function RotateDialog({
   onDone: (secret: Secret) => void;
 }) {
   const [hours, setHours] = useState('24');
+  const [own, setOwn] = useState('');
   const [sigSwitch, setSigSwitch] = useState<'now' | 'end'>('end');
   const sending = useSending();
   const rotate = () =>
@@ -32,6 +51,7 @@ function RotateDialog({
       const body = {
         OverlapSeconds: Number.isFinite(seconds) ? seconds : hours,
         SigSwitch: sigSwitch,
+        CallbackSecret: own || undefined,
       };
       onDone(await post<Secret>(path`/api/v1/apps/${app}/secret/rotate`, body));
       say('Secret rotated.');
@@ -44,6 +64,9 @@ function RotateDialog({
         <li>Add the new secret to your receiver and accept both.</li>
         <li>After the overlap, remove the old secret.</li>
       </ol>
+      {takesSecrets() && (
+        <OwnSecretField value={own} onChange={setOwn} fault={sending.fault('CallbackSecret')} />
+      )}
       <TextField
         label="Overlap"
         unit="hours"
@@ -63,7 +86,7 @@ function RotateDialog({
         ]}
         hint="Sig is a single signature. Choose “Immediately” if your receiver already has the new secret, or if the old one has leaked."
       />
-      <ProblemNotice problem={sending.others('OverlapSeconds')} />
+      <ProblemNotice problem={sending.others('OverlapSeconds', 'CallbackSecret')} />
       <div class="row end">
         <Button onClick={onClose}>Cancel</Button>
         <Button kind="primary" busy={sending.busy} onClick={rotate}>
