@@ -1,8 +1,10 @@
-/* postbackd import [events] FILE: moves a network's past in. NDJSON from a file (or standard input,
- * "-") is posted in batches to the running daemon with deliver=false: counted in the reports, never
- * called back. Sending the same file twice changes nothing: EventIds are remembered for ever. */
+/* postbackd import [events|people|apps] FILE. Events move a network's past in: NDJSON from a file
+ * (or standard input, "-") is posted in batches to the running daemon with deliver=false: counted
+ * in the reports, never called back. Sending the same file twice changes nothing: EventIds are
+ * remembered for ever. */
 #include "cli/client.h"
 #include "cli/command.h"
+#include "cli/import_apps.h"
 #include "cli/import_people.h"
 #include "json/reader.h"
 
@@ -133,12 +135,13 @@ static int import_events(struct client_session *client, FILE *f)
 
 int command_import(struct settings *s)
 {
+    bool of_apps = s->operand_count == 2 && str_is(s->operands[0], "apps");
     bool of_people = s->operand_count == 2 && str_is(s->operands[0], "people");
     bool of_events = s->operand_count == 2 && str_is(s->operands[0], "events");
-    if (s->operand_count != 1 && !of_people && !of_events)
+    if (s->operand_count != 1 && !of_apps && !of_people && !of_events)
         return command_fail(EXIT_USAGE,
                             "import needs one FILE of NDJSON events, or - for standard input; "
-                            "import people FILE takes people.");
+                            "import people FILE takes people, import apps FILE apps.");
     if (!settings_text(s, OPTION_OPERATOR_KEY).p)
         return command_fail(
             EXIT_USAGE,
@@ -149,7 +152,9 @@ int command_import(struct settings *s)
         return command_fail(1, "%s cannot be read: %s", path, strerror(errno));
     struct client_session *client =
         client_open(settings_text(s, OPTION_URL), settings_text(s, OPTION_OPERATOR_KEY));
-    int status = of_people ? import_people(client, f) : import_events(client, f);
+    int status = of_apps     ? import_apps(client, f)
+                 : of_people ? import_people(client, f)
+                             : import_events(client, f);
     client_close(client);
     if (f != stdin)
         fclose(f);

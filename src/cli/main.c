@@ -38,14 +38,17 @@ const struct command_entry command_table[] = {
      "Reads the body of the callback from standard input. Exits with 0 if Sig matches.",
      command_verify},
     {COMMAND_IMPORT, "import", "[WHAT] FILE",
-     "Import past events from another system, or invite the people of a file.",
-     "WHAT is events (the default) or people. FILE is NDJSON; - is standard input. Importing a "
-     "file twice changes nothing. Events are one per line, as for POST /api/v1/events, of any age; "
+     "Import past events or apps from another system, or invite the people of a file.",
+     "WHAT is events (the default), people or apps. FILE is NDJSON; - is standard input. "
+     "Importing a file twice changes nothing. Events are one per line, as for POST /api/v1/events, "
+     "of any age; "
      "they count in reports, and no callbacks are sent for them. A person is {\"Email\", "
      "\"Role\", \"PartnerId\", \"Name\", \"UserId\", \"SendMail\"}, of which only Email and "
      "Role are needed; without PartnerId it is one of the operator's people. All lines are checked "
      "before anybody is invited. Links that do not go by e-mail are printed, one JSON object per "
-     "line. Whoever is there already is not changed.",
+     "line. Whoever is there already is not changed. An app is {\"PartnerId\", \"AppId\", ...} "
+     "with what POST /api/v1/partners/{PartnerId}/apps takes, such as CallbackSecret, the secret "
+     "that its receiver has; with \"PartnerName\" its partner is created, too.",
      command_import},
     {COMMAND_EXPORT, "export", "WHAT [FILE]",
      "Export events, rewards, attempts or statements of some days.",

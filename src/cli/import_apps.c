@@ -1,0 +1,203 @@
+/* NDJSON, one app a line: {"PartnerId", "PartnerName"?, "AppId", ...}, where the rest is what POST
+ * /api/v1/partners/{PartnerId}/apps takes, with the secret that its receiver has (CallbackSecret).
+ * The ids are judged first, and nothing is sent where one is wrong; the settings are judged by the
+ * running daemon, which knows them all, line by line. An app that is there already stays as it is
+ * (409), which makes a second run harmless, and one that was stopped in the middle. */
+#include "cli/import_apps.h"
+
+#include "base/alloc.h"
+#include "cli/command.h"
+#include "cli/import_lines.h"
+#include "json/writer.h"
+
+#include <stdlib.h>
+
+struct moved_app {
+    long line;
+    struct str partner_id, partner_name, id;
+    const struct json *given;
+};
+
+struct apps_import {
+    struct import_lines lines;
+    struct moved_app *apps;
+    size_t count, capacity;
+    long partners_made, made, there;
+};
+
+/* --- the file ----------------------------------------------------------------------------------
+ */
+
+static void read_members(struct import_lines *lines, const struct json *v, struct problems *faults)
+{
+    struct apps_import *in = CONTAINER_OF(lines, struct apps_import, lines);
+    struct fields f = {.body = v, .faults = faults};
+    struct moved_app a = {.line = lines->line, .given = v};
+    if (v->type != JSON_OBJECT) {
+        problem_add(faults, STR(""), "invalid", "must be a JSON object");
+        return;
+    }
+    fields_required(&f, "PartnerId");
+    fields_required(&f, "AppId");
+    fields_id(&f, "PartnerId", &a.partner_id);
+    fields_text(&f, "PartnerName", 1, NAME_BYTES_MAX, &a.partner_name);
+    fields_id(&f, "AppId", &a.id);
+    if (faults->count)
+        return;
+    in->apps = xgrow(in->apps, &in->capacity, in->count + 1, sizeof *in->apps);
+    in->apps[in->count++] = a;
+}
+
+static int by_id(const void *a, const void *b)
+{
+    const struct moved_app *x = *(struct moved_app *const *)a, *y = *(struct moved_app *const *)b;
+    int order = str_cmp(x->id, y->id);
+    return order ? order : (x->line > y->line) - (x->line < y->line);
+}
+
+static void find_repeated(struct apps_import *in)
+{
+    struct moved_app **order = xcalloc(in->count + 1, sizeof(struct moved_app *));
+    for (size_t i = 0; i < in->count; i++)
+        order[i] = &in->apps[i];
+    qsort(order, in->count, sizeof *order, by_id);
+    for (size_t i = 1; i < in->count; i++) {
+        struct buf text = {0};
+        if (!str_eq(order[i]->id, order[i - 1]->id))
+            continue;
+        buf_printf(&text, "%.*s is on line %ld already", STR_ARG(order[i]->id), order[i - 1]->line);
+        import_say(&in->lines, order[i]->line, STR("AppId"), buf_str(&text));
+        buf_free(&text);
+    }
+    free(order);
+}
+
+static bool read_apps(struct apps_import *in, FILE *f)
+{
+    bool good = import_read(&in->lines, f, read_members);
+    find_repeated(in);
+    good = good && in->lines.wrong == 0;
+    return good || command_fail(1, "nothing was made: correct the file first") == 0;
+}
+
+/* --- the daemon --------------------------------------------------------------------------------
+ */
+
+/* As it was given, but for what is the partner's. */
+static void print_body(struct buf *to, const struct moved_app *a)
+{
+    struct json_writer w;
+    json_write_to(&w, to);
+    json_object(&w);
+    for (const struct json *m = a->given->first; m; m = m->next) {
+        if (str_is(m->name, "PartnerId") || str_is(m->name, "PartnerName"))
+            continue;
+        json_key_str(&w, m->name);
+        if (m->type == JSON_ARRAY || m->type == JSON_OBJECT)
+            json_raw(&w, m->text);
+        else
+            json_scalar(&w, m);
+    }
+    json_end_object(&w);
+}
+
+/* Whose name stands in the line. Returns the status; 409: it is there. */
+static int make_partner(struct apps_import *in, const struct moved_app *a, struct buf *answer)
+{
+    struct buf body = {0};
+    struct json_writer w;
+    json_write_to(&w, &body);
+    json_object(&w);
+    json_key_string(&w, "PartnerId", a->partner_id);
+    json_key_string(&w, "Name", a->partner_name);
+    json_end_object(&w);
+    int status = import_post(&in->lines, "/api/v1/partners", buf_str(&body), answer);
+    in->partners_made += status == 201;
+    buf_free(&body);
+    return status;
+}
+
+static int make_app(struct apps_import *in, const struct moved_app *a, struct buf *answer)
+{
+    struct buf path = {0}, body = {0};
+    buf_printf(&path, "/api/v1/partners/%.*s/apps", STR_ARG(a->partner_id));
+    print_body(&body, a);
+    int status = import_post(&in->lines, buf_c(&path), buf_str(&body), answer);
+    explicit_bzero(body.p, body.n);
+    buf_free(&path);
+    buf_free(&body);
+    return status;
+}
+
+/* Whether a page of the partner's apps has it; ret_next: where the next page begins, absent at the
+ * end. */
+static bool page_has(struct apps_import *in, struct arena *arena, const struct moved_app *a,
+                     struct str *ret_next)
+{
+    struct buf path = {0}, answer = {0};
+    bool has = false;
+    buf_printf(&path, "/api/v1/partners/%.*s/apps?limit=500", STR_ARG(a->partner_id));
+    if (ret_next->p)
+        buf_printf(&path, "&after=%.*s", STR_ARG(*ret_next));
+    int status = client_get_patiently(in->lines.client, buf_c(&path), &answer);
+    const struct json *page = status == 200 ? import_object(arena, &answer) : NULL;
+    const struct json *items = page ? json_member(page, "Items") : NULL;
+    for (const struct json *app = items ? items->first : NULL; app && !has; app = app->next)
+        has = str_eq(json_member_text(app, "AppId"), a->id);
+    *ret_next = page ? json_member_text(page, "Next") : STR_NONE;
+    buf_free(&path);
+    buf_free(&answer);
+    return has;
+}
+
+/* Whether the partner has such an app. An AppId is there once, so it may be another partner's. */
+static bool is_there(struct apps_import *in, struct arena *arena, const struct moved_app *a)
+{
+    struct str next = STR_NONE;
+    bool has;
+    do
+        has = page_has(in, arena, a, &next);
+    while (!has && next.p);
+    return has;
+}
+
+/* False: the daemon is away, so the rest is not tried. */
+static bool make(struct apps_import *in, const struct moved_app *a)
+{
+    struct arena arena = {0};
+    struct buf answer = {0};
+    int status = a->partner_name.p ? make_partner(in, a, &answer) : 201;
+    bool is_of_partner = status != 201 && status != 409;
+    if (!is_of_partner)
+        status = make_app(in, a, &answer);
+    if (!is_of_partner && status == 201)
+        in->made++;
+    else if (!is_of_partner && status == 409 && is_there(in, &arena, a))
+        in->there++;
+    else
+        import_say_refused(&in->lines, a->line, status,
+                           "there is no such partner: PartnerName makes one", &answer,
+                           import_object(&arena, &answer));
+    arena_free(&arena);
+    if (answer.n)
+        explicit_bzero(answer.p, answer.n); /* it shows the secret */
+    buf_free(&answer);
+    return import_goes_on(status);
+}
+
+int import_apps(struct client_session *client, FILE *f)
+{
+    struct apps_import in = {.lines.client = client};
+    bool good = read_apps(&in, f);
+    size_t done = 0;
+    while (good && done < in.count && make(&in, &in.apps[done]))
+        done++;
+    if (good && done < in.count)
+        command_fail(1, "stopped at line %ld: run it again to go on", in.apps[done].line);
+    if (good)
+        fprintf(stderr, "%ld apps made (and %ld partners), %ld there already, %ld rejected\n",
+                in.made, in.partners_made, in.there, in.lines.wrong);
+    free(in.apps);
+    arena_free(&in.lines.arena);
+    return good && !in.lines.wrong ? 0 : 1;
+}
