@@ -53,6 +53,10 @@ smtpd_sasl_security_options = noanonymous
 smtpd_relay_restrictions = permit_sasl_authenticated, reject
 default_transport = smtp:[127.0.0.1]:{onward}
 smtp_dns_support_level = disabled
+queue_run_delay = 1s
+minimal_backoff_time = 1s
+maximal_backoff_time = 1s
+transport_retry_time = 1s
 """
 
 MASTER = """
@@ -138,5 +142,6 @@ class Postfix:
     def close(self):
         self.process.terminate()
         self.process.wait(30)
+        print(self.log())  # shown where the test fails
         self.people.shutdown()
         shutil.rmtree(self.home)
