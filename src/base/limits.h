@@ -73,7 +73,7 @@
 #define LIMIT_ACCOUNT_TESTS_PER_MINUTE 60
 #define LIMIT_ACCOUNT_RECOVERIES_AT_ONCE 1 /* being begun: so their number is known */
 #define LIMIT_ACCOUNT_RECOVERIES_PER_MINUTE 60
-#define LIMIT_ACCOUNT_KEYS 100      /* that exist: 409 beyond */
+#define LIMIT_ACCOUNT_KEYS 100 /* that exist: 409 beyond */
 /* Idempotency-Keys of one key or person, and of all of one account: the oldest is forgotten. */
 #define LIMIT_IDEMPOTENCY_KEYS 1000
 #define LIMIT_ACCOUNT_IDEMPOTENCY_KEYS 2000

@@ -17,7 +17,7 @@ struct idempotency_key {
     char id[IDEMPOTENCY_ID_CHARS + 1];        /* who asks; operation and key */
     char request[IDEMPOTENCY_HASH_CHARS + 1]; /* path, query and body */
     int64_t matched;                          /* what a recovery is answered with besides its id */
-    uint32_t account_no; /* who asks is of it; 0: the operator */
+    uint32_t account_no;                      /* who asks is of it; 0: the operator */
     int64_t number; /* idempotency_number of what is made; 0: its id is never given again */
     /* Results of idempotency_find. */
     enum object_kind kind;

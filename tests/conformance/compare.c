@@ -1,8 +1,8 @@
 /* Compares what two stores answer, member by member, so that a difference names itself. */
 #include "compare.h"
 
-#include "check.h"
 #include "base/check.h"
+#include "check.h"
 #include "world.h"
 
 #include <stdlib.h>

@@ -5,9 +5,9 @@
  * acknowledged come back (and perhaps, whole, the one in flight when the last life ended), then
  * commits until something happens. A group that came back counts as acknowledged from then on.
  */
-#include "check.h"
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "check.h"
 #include "sim_disk.h"
 #include "store/journal/journal.h"
 

@@ -8,9 +8,9 @@
  * Then random requests are made until the power goes or the disk refuses something.
  */
 #include "../conformance/openers.h"
-#include "check.h"
 #include "base/alloc.h"
 #include "base/log.h"
+#include "check.h"
 #include "domain/clock.h"
 #include "ops.h"
 #include "sim_vfs.h"
