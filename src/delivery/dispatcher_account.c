@@ -49,7 +49,7 @@ static void reread_lane(void *context, struct hash_node *node)
     if (app && app->terms.account_no == e->account_no) {
         struct lane_now now = dispatcher_now(e->dispatcher);
         lane_doubt(lane, &now);
-        lane_drop_queued(lane);
+        lane_reread(lane);
         lane_spoil_page(lane);
         dispatcher_touch(e->dispatcher, lane);
     }

@@ -349,10 +349,10 @@ static void let_seats_go(struct dispatcher *d, struct try *t)
 
 /* What the lane does with the ended callback. A 2xx answers a resend that came during the attempt.
  * Otherwise the store, which orders the resend after this outcome, makes the callback due again. A
- * callback that was erased during the attempt must leave memory. */
+ * callback that may have been erased during the attempt must leave memory. */
 static enum lane_finish finish_as(const struct try *t, const struct outcome *outcome)
 {
-    if (t->callback->resend_no > outcome->resend_no || t->callback->is_erased)
+    if (t->callback->resend_no > outcome->resend_no || t->callback->may_be_erased)
         return LANE_FINISH_LOOK;
     return outcome->state == CALLBACK_PENDING ? LANE_FINISH_WAITING : LANE_FINISH_FINAL;
 }

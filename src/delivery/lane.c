@@ -304,6 +304,14 @@ void lane_drop_queued(struct lane *lane)
     lane->probe.is_ready = lane->probe.is_resend = false;
 }
 
+void lane_reread(struct lane *lane)
+{
+    lane_drop_queued(lane);
+    for (struct held_entry *e = held_after(&lane->held, NULL); e; e = held_after(&lane->held, e))
+        if (e->callback)
+            e->callback->may_be_erased = true;
+}
+
 static int64_t no_later(int64_t ms, const struct lane_now *now)
 {
     return ms < now->wall_ms ? ms : now->wall_ms;
@@ -335,7 +343,7 @@ static void drop_erased(struct lane *lane, struct callback_queue *q)
     struct callback *c;
     *q = (struct callback_queue){0};
     while ((c = callback_queue_pop(&all)) != NULL) {
-        if (c->is_erased)
+        if (c->may_be_erased)
             drop(lane, c);
         else
             callback_queue_push(q, c);
@@ -349,7 +357,7 @@ static size_t mark_erased(const struct hash_map *held, uint32_t account_no, stru
         struct callback *c = e->callback;
         if (!c || c->account_no != account_no || !str_eq(c->panelist_id, panelist_id))
             continue;
-        c->is_erased = true;
+        c->may_be_erased = true;
         count++;
     }
     return count;
@@ -364,7 +372,7 @@ size_t lane_erase(struct lane *lane, uint32_t account_no, struct str panelist_id
     drop_erased(lane, &lane->due);
     for (uint32_t i = 0; i < lane->retries.count;) {
         struct callback *c = lane->retries.items[i].callback;
-        if (!c->is_erased) {
+        if (!c->may_be_erased) {
             i++;
             continue;
         }

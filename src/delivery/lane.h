@@ -164,6 +164,9 @@ void lane_doubt(struct lane *lane, const struct lane_now *now);
 void lane_note_waiting(struct lane *lane, int64_t due_ms);
 /* Gives all queued callbacks back to the store. */
 void lane_drop_queued(struct lane *lane);
+/* Any callback in memory may have been erased: gives the queued ones back to the store, and those
+ * with an attempt under way when it ends. */
+void lane_reread(struct lane *lane);
 /* The wall clock was put back to `now` by by_ms: discards all that was read by the old clock. */
 void lane_clock_back(struct lane *lane, int64_t by_ms, const struct lane_now *now);
 /* The store has callbacks of this lane that are due up to by_ms too late. */

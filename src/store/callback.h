@@ -31,7 +31,7 @@ struct callback {
     bool manual;           /* due because of a resend */
     /* a resend of a delivered callback: one attempt, and it stays delivered */
     bool was_delivered;
-    bool is_erased;        /* its panelist was erased during an attempt */
+    bool may_be_erased;    /* its panelist, during an attempt: its texts are used no more */
     uint64_t resend_no;    /* the latest resend that the owner knows of, see struct outcome */
     struct callback *next; /* link in the owner's list */
 };

@@ -158,6 +158,32 @@ static void what_another_node_erased_is_read_anew(void)
     world_close(w);
 }
 
+static struct world_answer slow_404(struct world *w, const struct exchange *x, uint32_t app)
+{
+    (void)w, (void)x, (void)app;
+    return (struct world_answer){ATTEMPT_STATUS, 404, 300, -1};
+}
+
+/* The retry of an attempt that was under way would send the text from before the erasure. */
+static void what_another_node_erased_during_an_attempt_is_not_tried_again(void)
+{
+    struct world *w = open_shared(1);
+    w->answer = slow_404;
+    claim(w, 1, 7);
+    w->apps[1]->terms.account_no = 1;
+    world_accept_many(w, 1, 1, 2);
+    world_run(w, 100);
+    CHECK_EQ_INT(w->starts, 2);
+    world_erase_row(&w->rows[0]);
+    delivery_erased_elsewhere(w->delivery, 1);
+    world_run(w, 7 * SECOND);
+    CHECK_EQ_INT(w->starts, 3); /* the other one's retry */
+    CHECK_EQ_INT(w->rows[0].status.state, CALLBACK_SKIPPED);
+    CHECK_EQ_INT(w->rows[0].status.attempts, 1);
+    CHECK_EQ_INT(w->rows[1].status.attempts, 2);
+    world_close(w);
+}
+
 /* --- what other nodes carry here ---------------------------------------------------------------
  */
 
@@ -293,6 +319,7 @@ int main(void)
     RUN(a_shard_that_leaves_ends_what_is_under_way);
     RUN(nothing_starts_when_the_lease_may_have_run_out);
     RUN(what_another_node_erased_is_read_anew);
+    RUN(what_another_node_erased_during_an_attempt_is_not_tried_again);
     RUN(what_is_carried_is_tried_without_a_look);
     RUN(what_a_page_has_shown_is_not_tried_again);
     RUN(what_was_resent_meanwhile_is_not_tried_again);
