@@ -8,6 +8,19 @@
 
 #include <sodium.h>
 
+/* It is kept, shown and audited: each byte that belongs to no character of UTF-8 becomes '?'. */
+static struct str read_agent(struct call *c)
+{
+    struct str given = str_utf8_prefix(http_header(c->r, "user-agent"), AGENT_BYTES_KEPT);
+    char *p = arena_alloc(&c->r->arena, given.n + 1);
+    for (size_t i = 0; i < given.n;) {
+        size_t n = str_utf8_sequence(given, i);
+        memcpy(p + i, n ? given.p + i : "?", n ? n : 1);
+        i += n ? n : 1;
+    }
+    return given.p ? (struct str){p, given.n} : STR_NONE;
+}
+
 struct people_job *people_job_new(struct call *c, bool with_body)
 {
     const struct json *body = NULL;
@@ -22,7 +35,7 @@ struct people_job *people_job_new(struct call *c, bool with_body)
     job->fields = (struct fields){.body = body, .faults = &c->problems};
     job->status = 200;
     job->address = arena_str(&c->r->arena, buf_str(&address));
-    job->agent = http_header(c->r, "user-agent");
+    job->agent = read_agent(c);
     buf_free(&address);
     return job;
 }
@@ -77,7 +90,7 @@ void job_note_session(struct people_job *job, const char *action, uint32_t accou
     json_write_to(&w, &note->after);
     json_object(&w);
     json_key_string(&w, "UserId", user_id);
-    json_key_string(&w, "UserAgent", str_utf8_prefix(job->agent, AGENT_BYTES_KEPT));
+    json_key_string(&w, "UserAgent", job->agent);
     if (job->provider.p)
         json_key_string(&w, "Provider", job->provider);
     if (job->passkey.p)

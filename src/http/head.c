@@ -200,24 +200,6 @@ static bool names_good(const struct head *head, struct head_refusal *ret)
     return true;
 }
 
-/* Field values may hold any byte above 0x7f (RFC 9110, 5.5: obs-text). A User-Agent is kept, shown
- * and audited, and text that is not UTF-8 can be neither stored by PostgreSQL nor read again: each
- * byte that belongs to no character becomes '?', here, before anything sees the field. */
-static void mend_values(struct head *head, char *base)
-{
-    for (size_t i = 0; i < head->lines.header_count; i++) {
-        struct str value = head->lines.headers[i].value;
-        char *bytes =
-            base + (value.p - base); /* the span, which is const, of the caller's buffer */
-        for (size_t k = 0; k < value.n;) {
-            size_t n = str_utf8_sequence(value, k);
-            if (!n)
-                bytes[k] = '?';
-            k += n ? n : 1;
-        }
-    }
-}
-
 static bool parse_host(const struct head *head, struct head_refusal *ret)
 {
     size_t count = header_count(head, "host");
@@ -263,12 +245,11 @@ bool head_parse(struct head *head, char *p, size_t n, struct head_refusal *ret_r
         return refuse_grammar(result, reason, ret_refusal);
     if (head->lines.major != 1 || head->lines.minor > 1)
         return refuse_grammar(GRAMMAR_VERSION, reason, ret_refusal);
-    return head_judge(head, p, ret_refusal);
+    return head_judge(head, ret_refusal);
 }
 
-bool head_judge(struct head *head, char *base, struct head_refusal *ret_refusal)
+bool head_judge(struct head *head, struct head_refusal *ret_refusal)
 {
-    mend_values(head, base);
     head->http10 = head->lines.minor == 0;
     head->method = method_of(head->lines.method);
     if (!names_good(head, ret_refusal) || !parse_target(head, ret_refusal) ||

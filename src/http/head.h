@@ -36,7 +36,6 @@ MUST_CHECK enum head_scan_result head_scan(struct head_scan *scan, const char *p
                                            size_t *ret_n, struct head_refusal *ret_refusal);
 /* p, n: a whole head. *head is overwritten but for the memory of its lines. */
 MUST_CHECK bool head_parse(struct head *head, char *p, size_t n, struct head_refusal *ret_refusal);
-/* The second half of it, for lines that came another way (HTTP/2): they are spans of `base`, which
- * may be written to. */
-MUST_CHECK bool head_judge(struct head *head, char *base, struct head_refusal *ret_refusal);
+/* The second half of it, for lines that came another way (HTTP/2). */
+MUST_CHECK bool head_judge(struct head *head, struct head_refusal *ret_refusal);
 void head_free(struct head *head);

@@ -264,7 +264,7 @@ static void head_is_whole(struct http2 *h, struct conn *s, bool ends)
     struct head_refusal refusal = h->refusal;
     s->processing = true;
     s->eof = ends;
-    if (!refusal.status && take_fields(h, s, &refusal) && head_judge(&s->head, s->in.p, &refusal)) {
+    if (!refusal.status && take_fields(h, s, &refusal) && head_judge(&s->head, &refusal)) {
         s->head_bytes = s->in.n;
         s->head.chunked = !ends && s->head.content_bytes < 0; /* its length is not announced */
         conn_begin_request(s);

@@ -71,7 +71,7 @@ void people_begin_session(struct people *p, struct people_change *change, const 
         .created_ms = now_ms,
         .stored_used_ms = now_ms,
         .address = address,
-        .agent = str_utf8_prefix(agent, AGENT_BYTES_KEPT),
+        .agent = agent,
     };
     atomic_init(&s.used_ms, now_ms);
     token_make(p->options.env, ret_token, s.hash);
