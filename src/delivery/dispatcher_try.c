@@ -109,6 +109,7 @@ static struct try *try_new(struct dispatcher *d, struct app *app, const struct u
     t->x.headers = buf_str(&t->request.headers);
     t->x.body = buf_str(&t->request.body);
     t->x.timeout_ms = timeout_ms;
+    t->x.wants_body = app->success_answer.rule != SUCCESS_ANY;
     if (app->certificate.pem.p) {
         t->identity = (struct client_identity){.certificate = app->certificate.pem,
                                                .key = app->certificate.key};
@@ -557,6 +558,7 @@ void dispatcher_start_test(struct dispatcher *d, struct delivery_test *test)
         t->x.url = &t->url;
     }
     t->test = test;
+    t->x.wants_body = true; /* to be shown */
     t->destination = to;
     to->in_flight++;
     to->tests_in_flight++;

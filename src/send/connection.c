@@ -287,10 +287,9 @@ static void complete(struct connection *c, bool reusable)
     job_finish(job);
 }
 
-/* Enough is kept: the exchange is over, the connection reads on alone until the answer's end. */
-static void drain_alone(struct connection *c)
+void connection_drain(struct job *job)
 {
-    struct job *job = c->job;
+    struct connection *c = job->connection;
     answer_keep_nothing(&c->answer);
     owe_no_more(c);
     c->job = NULL;
@@ -384,10 +383,11 @@ static bool on_bytes(struct connection *c, const char *p, size_t n)
         return false;
     }
     if (job->x->response_body.n >= LIMIT_ATTEMPT_BODY_KEPT_BYTES) {
-        drain_alone(c);
+        connection_drain(job);
         return false;
     }
-    job->phase = JOB_BODY; /* the deadline stays */
+    if (job->phase != JOB_BODY)
+        job_set_phase(job, JOB_BODY);
     return true;
 }
 

@@ -184,6 +184,9 @@ void opening_cancel(struct opening *opening);
 void connection_open(struct job *job, int fd, const struct address *address);
 void connection_send(struct connection *c, struct job *job);
 void connection_close(struct connection *c);
+/* The job's outcome is its status: `done` is called, and the rest of the answer is read and dropped
+ * until the job's deadline. */
+void connection_drain(struct job *job);
 void connection_write(struct connection *c, const char *p, size_t n); /* what is not taken waits */
 void owing_timer_fire(struct timer *timer);
 bool connection_is_old(const struct connection *c); /* to be used no more */
@@ -195,6 +198,7 @@ struct connection *shared_take(struct host_pool *d); /* one with room, NULL: non
 void multiplex_begin(struct connection *c);          /* the handshake chose HTTP/2 */
 void multiplex_send(struct connection *c, struct job *job);
 void multiplex_leave(struct job *job);      /* the exchange is over, the connection goes on */
+void multiplex_drain(struct job *job);      /* as connection_drain */
 void multiplex_read(struct connection *c);  /* until the peer is gone */
 void multiplex_go_on(struct connection *c); /* it can be written to again */
 void multiplex_flush_timer_fire(struct timer *timer);

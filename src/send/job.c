@@ -165,6 +165,12 @@ void job_start(struct sender *s, struct exchange *x)
 
 /* ---- deadlines */
 
+static int64_t body_deadline(const struct job *job)
+{
+    int64_t at = loop_mono_ms(job->sender->loop) + LIMIT_ATTEMPT_BODY_WAIT_MS;
+    return at < job->deadline_mono_ms ? at : job->deadline_mono_ms;
+}
+
 void job_set_phase(struct job *job, enum job_phase phase)
 {
     job->phase = phase;
@@ -174,6 +180,8 @@ void job_set_phase(struct job *job, enum job_phase phase)
         at = job->connect_deadline_mono_ms;
     if (phase == JOB_JOINING)
         at = job->join_deadline_mono_ms;
+    if (phase == JOB_BODY && !job->x->wants_body && job->x->status / 100 == 2)
+        at = body_deadline(job);
     if (phase == JOB_SETTLED)
         at = loop_mono_ms(job->sender->loop);
     if (job->timer.heap_place == 0 || job->timer.at_mono_ms != at)
@@ -279,6 +287,16 @@ static void settle_late(struct job *job)
     buf_free(&where);
 }
 
+/* A 2xx whose body is slow: that it is a success is recorded now, the rest of the body is read and
+ * dropped. Closing the connection might end the receiver's program while it credits. */
+static void leave_body(struct job *job)
+{
+    if (job->stream)
+        multiplex_drain(job);
+    else
+        connection_drain(job);
+}
+
 static void job_timer_fire(struct timer *timer)
 {
     struct job *job = CONTAINER_OF(timer, struct job, timer);
@@ -286,6 +304,10 @@ static void job_timer_fire(struct timer *timer)
     if (job->phase == JOB_JOINING) {
         list_remove(&job->destination->joiners, &job->link);
         job_open_fresh(job);
+        return;
+    }
+    if (job->phase == JOB_BODY && loop_mono_ms(job->sender->loop) < job->deadline_mono_ms) {
+        leave_body(job);
         return;
     }
     settle_late(job);

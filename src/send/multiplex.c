@@ -240,10 +240,9 @@ static void complete(struct multiplexed *m)
     job_finish(job);
 }
 
-/* The outcome is certain and nothing more is kept: the rest comes on its own. */
-static void drain_alone(struct multiplexed *m)
+void multiplex_drain(struct job *job)
 {
-    struct job *job = m->job;
+    struct multiplexed *m = job->stream;
     job->x->status = m->h2.status;
     if (!m->h2.sent) { /* the rest of the request would go with its exchange */
         complete(m);
@@ -308,10 +307,11 @@ static void on_progress(struct multiplexed *m)
     } else if (over) {
         complete(m);
     } else if (m->job->x->response_body.n >= LIMIT_ATTEMPT_BODY_KEPT_BYTES) {
-        drain_alone(m);
+        multiplex_drain(m->job);
     } else {
         m->job->x->status = h2->status;
-        m->job->phase = JOB_BODY; /* the deadline stays */
+        if (m->job->phase != JOB_BODY)
+            job_set_phase(m->job, JOB_BODY);
     }
 }
 

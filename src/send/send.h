@@ -62,6 +62,8 @@ struct exchange {
     const struct client_identity *identity; /* https: shown when asked for; NULL: none */
     int64_t timeout_ms;         /* whole exchange, counted from sender_start, DNS included */
     int64_t connect_timeout_ms; /* of it, for name, connection and TLS */
+    bool wants_body;            /* it decides whether a 2xx is a success. Otherwise `done` comes at
+                                 * most LIMIT_ATTEMPT_BODY_WAIT_MS after the headers of a 2xx */
     void (*done)(struct exchange *x);
 
     /* results */

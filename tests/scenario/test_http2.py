@@ -378,6 +378,22 @@ def test_window_that_stays_shut(field):
     assert attempt["Class"] == "timeout" and "window stayed shut" in attempt["Detail"]
 
 
+def test_a_body_that_does_not_end_delays_no_success(field):
+    """It is a success by its headers: a crash while the body comes makes no duplicate. The connection goes on."""
+    def behave(c):
+        first = c.request()
+        c.send(settings(), headers(first, 200, end=False), http2.frame(http2.DATA, 0, first, b"x"))
+        c.send(headers(c.request(), 200))
+        c.hang()
+    server = field.server(behave)
+    account, api = field.account("endless", server.url(), TimeoutSeconds=30), field.daemon.api()
+    for i in range(2):
+        api.events(account.event("endless-%d" % i))
+        found = api.wait_state("endless-%d" % i, account.partner_id, "delivered")
+        assert found["Attempts"][0]["DurationMs"] < 30000 and len(found["Attempts"]) == 1
+    assert found["Attempts"][0]["Status"] == 200 and server.connections == 1
+
+
 def test_http_1_where_alpn_picks_it_or_is_absent(field):
     tls = http2.context(field.certificate, "http/1.1")
     absent = http2.ssl.SSLContext(http2.ssl.PROTOCOL_TLS_SERVER)

@@ -238,6 +238,37 @@ static void addresses_are_tried_in_turn(void)
     name_server_stop(&server);
 }
 
+static void ends_late(struct receiver *r, int fd, int number)
+{
+    (void)number;
+    receiver_read_request(r, fd);
+    receiver_say(fd, "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nab");
+    usleep(2 * LIMIT_ATTEMPT_BODY_WAIT_MS * 1000);
+    receiver_say(fd, "c");
+    receiver_wait_for_end(fd);
+}
+
+static void slow_body_is_read_behind_the_success(void)
+{
+    struct sender_options options = post_options("127.0.0.0/8");
+    post_open_with(&options);
+    for (int wants = 0; wants < 2; wants++) {
+        struct receiver r = {.serve = ends_late};
+        receiver_start(&r);
+        post.x.wants_body = wants;
+        post_to("http://127.0.0.1:%u/", r.port, 30000);
+        CHECK_EQ_INT(post.x.class, ATTEMPT_OK);
+        CHECK_STR(post.x.response_body, wants ? "abc" : "ab");
+        for (int wait = 0; wait < 500 && numbers().idle_connections == 0; wait++)
+            post_pause(10);
+        CHECK_EQ_INT(numbers().idle_connections, 1); /* read to its end, not closed */
+        receiver_stop(&r);
+        post_pause(100);
+    }
+    post.x.wants_body = false;
+    post_close();
+}
+
 int main(void)
 {
     RUN(bound_makes_exchanges_wait);
@@ -246,5 +277,6 @@ int main(void)
     RUN(idle_connections_end);
     RUN(source_addresses_take_turns);
     RUN(addresses_are_tried_in_turn);
+    RUN(slow_body_is_read_behind_the_success);
     return check_done("send_pool");
 }
