@@ -163,8 +163,11 @@ static void judge_time(const struct json *v, int64_t now_ms, bool imported,
         return;
     }
     int64_t oldest_ms = now_ms - LIMIT_EVENT_AGE_DAYS * DAY_MS;
-    if ((!imported && c->occurred_ms < oldest_ms) ||
-        c->occurred_ms > now_ms + LIMIT_EVENT_FUTURE_MS)
+    int64_t newest_ms = now_ms + LIMIT_EVENT_FUTURE_MS;
+    if (imported && c->occurred_ms > newest_ms)
+        problem_add(&faults->of_now, STR("Timestamp"), "out_of_range",
+                    "must be at most 5 minutes in the future");
+    else if (!imported && (c->occurred_ms < oldest_ms || c->occurred_ms > newest_ms))
         problem_add(&faults->of_now, STR("Timestamp"), "out_of_range",
                     "must be at most 90 days in the past and 5 minutes in the future");
 }
