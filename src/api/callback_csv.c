@@ -22,10 +22,10 @@ void callback_csv_begin(enum csv_columns columns, struct buf *to)
 
 void csv_text(struct buf *to, struct str text)
 {
-    bool is_formula = text.n > 0 && strchr("=+-@\t\r", text.p[0]);
+    bool is_formula = text.n > 0 && char_in(text.p[0], "=+-@\t\r");
     bool quoted = false;
     for (size_t i = 0; i < text.n; i++)
-        quoted |= strchr(",\"\r\n", text.p[i]) != NULL;
+        quoted |= char_in(text.p[i], ",\"\r\n");
     buf_add_c(to, quoted ? "\"" : "");
     buf_add_c(to, is_formula ? "'" : "");
     for (size_t i = 0; i < text.n; i++) {

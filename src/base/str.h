@@ -42,6 +42,12 @@ static inline void *str_bytes(const char *p)
     return of.bytes;
 }
 
+/* Whether the set has the character. strchr() also finds '\0', at the end of every set. */
+static inline bool char_in(char c, const char *set)
+{
+    return c != '\0' && strchr(set, c) != NULL;
+}
+
 /* Of a hexadecimal digit, either case; -1: it is none. */
 static inline int hex_value(char c)
 {

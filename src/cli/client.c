@@ -148,7 +148,8 @@ int client_get_patiently(struct client_session *c, const char *path, struct buf 
 bool client_is_id(struct str text)
 {
     for (size_t i = 0; i < text.n; i++)
-        if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-", text.p[i]))
+        if (!char_in(text.p[i],
+                     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"))
             return false;
     return text.n > 0;
 }

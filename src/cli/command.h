@@ -21,6 +21,9 @@ extern const size_t command_count;
 /* Prints one line on stderr, "postbackd: ...", and returns the status. */
 int command_fail(int status, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
+/* Of a line of an input file: C strings would end there, and UTF-16 has one in every line. */
+#define LINE_HAS_NUL "has a NUL byte: save the file as UTF-8"
+
 void help_print_all(void);
 void help_print_command(const struct command_entry *c);
 void help_print(struct buf *text); /* to standard output, and frees it */

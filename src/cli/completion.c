@@ -57,7 +57,7 @@ static void add_quoted(struct buf *to, const char *text)
     for (const char *p = text; *p; p++) {
         if (*p == '\'')
             buf_add_c(to, "'\\''");
-        else if (strchr("[]:\\", *p))
+        else if (char_in(*p, "[]:\\"))
             buf_printf(to, "\\%c", *p);
         else
             buf_add_char(to, *p);

@@ -93,7 +93,7 @@ static bool post(struct importing *in)
 static bool blank(const char *line, ssize_t n)
 {
     for (ssize_t i = 0; i < n; i++)
-        if (!strchr(" \t\r\n", line[i]))
+        if (!char_in(line[i], " \t\r\n"))
             return false;
     return true;
 }
@@ -108,6 +108,11 @@ static bool read_lines(struct importing *in, FILE *f)
         in->line++;
         if (blank(line, n))
             continue;
+        if (memchr(line, '\0', (size_t)n)) {
+            in->rejected++;
+            fprintf(stderr, "line %ld: " LINE_HAS_NUL "\n", in->line);
+            continue;
+        }
         if (in->lines && in->batch.n + (size_t)n > BYTES_PER_BATCH)
             good = post(in);
         in->line_of[in->lines] = in->line;

@@ -27,6 +27,8 @@ static void read_line(struct import_lines *in, struct str line,
     struct problems faults = {.arena = &in->arena};
     if (line.n > LINE_BYTES_MOST)
         problem_add(&faults, STR(""), "invalid", "is longer than %d bytes", LINE_BYTES_MOST);
+    else if (memchr(line.p, '\0', line.n))
+        problem_add(&faults, STR(""), "invalid", LINE_HAS_NUL);
     else if (!json_parse(&in->arena, arena_str(&in->arena, line), &v, &why))
         problem_add(&faults, STR(""), "invalid", "is no JSON: %.*s", STR_ARG(why));
     else
@@ -46,7 +48,7 @@ bool import_read(struct import_lines *in, FILE *f,
     while (taken <= LINES_MOST && (n = getline(&line, &capacity, f)) > 0) {
         struct str text = {line, (size_t)n};
         in->line++;
-        while (text.n && strchr(" \t\r\n", text.p[text.n - 1]))
+        while (text.n && char_in(text.p[text.n - 1], " \t\r\n"))
             text.n--;
         if (text.n && ++taken <= LINES_MOST)
             read_line(in, text, take);

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "cli/command.h"
 #include "domain/money.h"
 #include "json/reader.h"
 
@@ -179,8 +180,12 @@ bool records_read(struct records *r, FILE *f, struct str *ret_why)
     ssize_t got;
     while (good && (got = getline(&line, &capacity, f)) > 0) {
         in.line++;
+        if (memchr(line, '\0', (size_t)got)) {
+            good = fail(&in, LINE_HAS_NUL ".");
+            break;
+        }
         size_t n = (size_t)got;
-        while (n > 0 && strchr("\r\n", line[n - 1]))
+        while (n > 0 && char_in(line[n - 1], "\r\n"))
             line[--n] = '\0';
         struct str text = str_trim((struct str){line, n});
         if (!text.n)

@@ -189,7 +189,7 @@ static bool take_port(struct str port, struct url *url, const char **ret_why)
 /* unreserved / sub-delims / ":" of RFC 3986, section 3.2.1, besides percent-encoding. */
 static bool userinfo_char(char c)
 {
-    return is_alnum(c) || (c != '\0' && strchr("-._~!$&'()*+,;=:", c) != NULL);
+    return is_alnum(c) || char_in(c, "-._~!$&'()*+,;=:");
 }
 
 static bool take_userinfo(struct arena *arena, struct str given, struct url *url,

@@ -193,7 +193,7 @@ static void print_percent_encoded(struct buf *to, struct str s, const char *digi
     for (size_t i = 0; i < s.n; i++) {
         unsigned char c = (unsigned char)s.p[i];
         char l = lower(s.p[i]);
-        if ((l >= 'a' && l <= 'z') || (c >= '0' && c <= '9') || strchr("-._~", c)) {
+        if ((l >= 'a' && l <= 'z') || (c >= '0' && c <= '9') || char_in(s.p[i], "-._~")) {
             buf_add_char(to, s.p[i]);
         } else {
             buf_add_char(to, '%');

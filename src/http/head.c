@@ -191,7 +191,7 @@ static bool names_good(const struct head *head, struct head_refusal *ret)
         for (size_t k = 0; k < name.n; k++) {
             char ch = name.p[k];
             bool alphanumeric = (ch >= 'a' && ch <= 'z') || (ch >= '0' && ch <= '9');
-            if (!alphanumeric && (ch == 0 || !strchr("-_!#$%&'*+.^`|~", ch)))
+            if (!alphanumeric && !char_in(ch, "-_!#$%&'*+.^`|~"))
                 return refuse(ret, 400, "the name of a header field is not a token");
         }
         if (name.n == 0)
@@ -209,7 +209,7 @@ static bool parse_host(const struct head *head, struct head_refusal *ret)
         return head->http10 || refuse(ret, 400, "Host is missing");
     struct str host = header_of(head, "host");
     for (size_t i = 0; i < host.n; i++) {
-        if (host.p[i] <= 0x20 || host.p[i] >= 0x7f || strchr("/?#@\\,", host.p[i]))
+        if (host.p[i] <= 0x20 || host.p[i] >= 0x7f || char_in(host.p[i], "/?#@\\,"))
             return refuse(ret, 400, "Host is not a host");
     }
     return true;

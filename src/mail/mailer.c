@@ -173,7 +173,7 @@ static size_t take_refusal(char *p, size_t size, size_t n, void *context)
     struct str line = {p, size * n};
     if (!line.n || (line.p[0] != '4' && line.p[0] != '5'))
         return size * n;
-    while (line.n && strchr("\r\n ", line.p[line.n - 1]))
+    while (line.n && char_in(line.p[line.n - 1], "\r\n "))
         line.n--;
     refusal->n = line.n < sizeof refusal->text ? line.n : sizeof refusal->text;
     for (size_t i = 0; i < refusal->n; i++)

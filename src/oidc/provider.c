@@ -46,7 +46,7 @@ static void read_secret(struct providers *to, struct provider *p, struct str fil
     if (!read_file(file.p, SECRET_BYTES_MOST, &text, &why)) {
         problem_add(faults, STR("ClientSecretFile"), "invalid", "%s", why);
     } else {
-        while (text.n && strchr("\r\n", text.p[text.n - 1]))
+        while (text.n && char_in(text.p[text.n - 1], "\r\n"))
             text.n--;
         p->client_secret = arena_str(&to->arena, buf_str(&text));
         if (!text.n)

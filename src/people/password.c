@@ -95,7 +95,7 @@ bool recovery_code_hash(struct str typed, uint8_t ret_hash[32])
             continue;
         if (c >= 'A' && c <= 'Z')
             c = (char)(c - 'A' + 'a');
-        if (n == sizeof plain || !strchr(code_alphabet, c) || !c)
+        if (n == sizeof plain || !char_in(c, code_alphabet))
             return false;
         plain[n++] = c;
     }

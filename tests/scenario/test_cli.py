@@ -504,6 +504,18 @@ def test_import_names_the_lines_it_could_not_take(daemon, tmp_path):
     assert re.search(r"line 3\b", told) and re.search(r"line 4: RevenueAmount", told), told
 
 
+def test_import_refuses_lines_with_a_nul(daemon):
+    a = Account(daemon)
+    good = encode(a.event("nul-1"))
+    result = import_file(daemon, "-", stdin="\n".join([good, "\0", encode(a.event("nul-2")) + "\0", "\0 "]))
+    assert (result.returncode, result.stdout) == (1, b"1 accepted, 0 duplicates, 3 rejected\n")
+    assert result.stderr.decode().splitlines() == \
+        ["line %d: has a NUL byte: save the file as UTF-8" % n for n in (2, 3, 4)]
+    utf_16 = run("import", "--url", "http://127.0.0.1:%d" % daemon.port, "-", stdin=good.encode("utf-16"),
+                 timeout=120, POSTBACKD_OPERATOR_KEY=OPERATOR_KEY)
+    assert utf_16.returncode == 1 and b"line 1: has a NUL byte" in utf_16.stderr
+
+
 def test_import_that_cannot_work(daemon, tmp_path):
     assert_one_line(run("import", "x.ndjson"), 2, "POSTBACKD_OPERATOR_KEY")
     missing = import_file(daemon, tmp_path / "missing")

@@ -64,6 +64,7 @@ WRONG = [
     (lines({"Email": "x@y.test", "Role": "admin", "PartnerId": "a b"}), "PartnerId: "),
     ('{"Email":"x@y.test","Role":"admin","Role":"support"}', "Role: "),
     (lines({"Email": "x@y.test", "Role": "admin", "Name": "n" * 20000}), "is longer than"),
+    ("\0", "has a NUL byte"), (lines({"Email": "x@y.test", "Role": "admin"})[:-1] + "\0", "has a NUL byte: save the file as UTF-8"),
     (lines({"Email": "GOOD@import.test", "Role": "support"}), "Email: good@import.test is on line 1 already"),
 ]
 

@@ -91,6 +91,7 @@ PLANTED = [
     *(("banned-call", ROWS, f"/* Rows. */\n\nint x = {name} (1);\n", 3)
       for name in tidy.BANNED_CALLS),
     ("banned-call", "src/domain/x.h", "#pragma once\nlong t = 1+time(NULL);\n", 2),
+    ("set", ROWS, '/* Rows. */\nint x = strchr (" \\t", c);\n', 2),
     ("pure", "src/domain/x.h", "#pragma once\n#include <sys/socket.h>\n", 2),
     ("pure", "src/domain/x.h", "#pragma once\n# include <time.h>\n", 2),
     ("exact", ROWS, "/* Rows. */\nint x; double y;\n", 2),

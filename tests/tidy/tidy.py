@@ -297,6 +297,13 @@ def check_banned_calls(texts, _root):
                     yield Finding(text.path, number, "banned-call", f"{name}: use {instead}", name)
 
 
+def check_sets(texts, _root):
+    for text in texts:
+        for number, line in enumerate(text.code, 1):
+            if text.folder and re.search(r'\bstrchr\s*\(\s*"', line):
+                yield Finding(text.path, number, "set", "strchr finds '\\0' in every set: use char_in", "")
+
+
 def check_pure(texts, _root):
     for text in texts:
         if text.folder != "domain":
@@ -405,6 +412,7 @@ RULES = {
     "line-length": check_line_length,
     "opening": check_opening,
     "banned-call": check_banned_calls,
+    "set": check_sets,
     "pure": check_pure,
     "exact": check_exact,
     "type-once": check_type_once,

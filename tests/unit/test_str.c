@@ -18,6 +18,13 @@ static void absent_is_not_empty(void)
     CHECK(str_of(NULL).p == NULL);
 }
 
+static void no_set_has_the_character_that_ends_it(void)
+{
+    CHECK(char_in('a', "ba") && char_in('\n', " \n"));
+    CHECK(!char_in('c', "ba") && !char_in('a', ""));
+    CHECK(!char_in('\0', "ba") && !char_in('\0', ""));
+}
+
 static void order_is_by_bytes_then_length(void)
 {
     CHECK(str_cmp(STR("a"), STR("b")) < 0);
@@ -102,6 +109,7 @@ static void a_prefix_cuts_no_character(void)
 int main(void)
 {
     RUN(absent_is_not_empty);
+    RUN(no_set_has_the_character_that_ends_it);
     RUN(order_is_by_bytes_then_length);
     RUN(cut_takes_every_part);
     RUN(trim_takes_spaces_and_tabs_only);

@@ -57,10 +57,9 @@ static void list_visit(void *context, const char *name)
     uint64_t number = 0;
     const char *digits = name + strlen(NAME_PREFIX);
     for (int i = 0; i < NAME_DIGITS; i++) {
-        const char *digit = strchr("0123456789abcdef", digits[i]);
-        if (!digit || !*digit)
+        if (!char_in(digits[i], "0123456789abcdef"))
             return;
-        number = number << 4 | (uint64_t)(*digit <= '9' ? *digit - '0' : *digit - 'a' + 10);
+        number = number << 4 | (uint64_t)hex_value(digits[i]);
     }
     const char *suffix = digits + NAME_DIGITS;
     if (*suffix == '\0' && number != 0) {
