@@ -6,6 +6,7 @@
 
 #include <curl/curl.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #define TRIES 90 /* a second apart: beyond a key's minute of requests */
@@ -134,6 +135,18 @@ int client_request(struct client_session *c, const char *method, const char *pat
     return status;
 }
 
+void client_wait(struct client_session *c, int tries, int status)
+{
+    struct buf seconds = {0};
+    if (tries == 2 && status == 0)
+        fprintf(stderr, "postbackd: waiting: the server cannot be reached\n");
+    else if (tries == 2 && client_answer_header(c, "Retry-After", &seconds))
+        fprintf(stderr, "postbackd: waiting %s s, as the server asks (status %d)\n",
+                buf_c(&seconds), status);
+    buf_free(&seconds);
+    sleep(1);
+}
+
 int client_get_patiently(struct client_session *c, const char *path, struct buf *ret_answer)
 {
     for (int tries = 1;; tries++) {
@@ -141,7 +154,7 @@ int client_get_patiently(struct client_session *c, const char *path, struct buf 
         bool may_change = status == 429 || status == 503 || (status == 0 && tries < 3);
         if (!may_change || tries == TRIES)
             return status;
-        sleep(1);
+        client_wait(c, tries, status);
     }
 }
 

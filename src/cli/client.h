@@ -24,6 +24,8 @@ void client_add_escaped(struct buf *to, struct str text);
 int client_request(struct client_session *c, const char *method, const char *path,
                    const char *content_type, struct str body, struct buf *ret_answer);
 
+/* A second between two tries; what is waited for is said on stderr, once it is longer than that. */
+void client_wait(struct client_session *c, int tries, int status);
 /* The same for GET, again and again while the key has used its minute or the server restarts. */
 int client_get_patiently(struct client_session *c, const char *path, struct buf *ret_answer);
 /* Whether it has only the characters of a PartnerId or AppId. */

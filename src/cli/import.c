@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #define LINES_PER_BATCH 5000
 #define BYTES_PER_BATCH (4 << 20)
@@ -82,7 +81,7 @@ static bool post(struct importing *in)
             good = false;
             break;
         }
-        sleep(1);
+        client_wait(in->client, tries, status);
     }
     buf_free(&answer);
     buf_clear(&in->batch);

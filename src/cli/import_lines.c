@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #define LINE_BYTES_MOST 16384
 #define LINES_MOST 100000
@@ -70,7 +69,7 @@ int import_post(struct import_lines *in, const char *path, struct str body, stru
         status = client_request(in->client, "POST", path, "application/json", body, answer);
         if ((status != 0 && status != 429 && status != 503) || tries == TRIES)
             break;
-        sleep(1);
+        client_wait(in->client, tries, status);
     }
     return status;
 }

@@ -2,6 +2,7 @@
 import json
 import os
 import re
+import signal
 import subprocess
 
 import pytest
@@ -127,6 +128,26 @@ def test_a_wrong_key_and_a_wrong_command_line(daemon, tmp_path):
         wrong = subprocess.run([BINARY, "import", *operands], capture_output=True, text=True, timeout=60,
                                env={**os.environ, "POSTBACKD_OPERATOR_KEY": OPERATOR_KEY})
         assert wrong.returncode in (1, 2) and "postbackd: " in wrong.stderr, operands
+
+
+def test_a_wait_for_the_limit_of_reads_is_said(own_daemon, tmp_path):
+    """A second run asks about each person who is there; a minute has so many reads for a key."""
+    settings = tmp_path / "conf"
+    settings.write_text("reads-per-minute = 3\n")
+    own_daemon.options = ["--config", str(settings)]
+    d = own_daemon.start()
+    file = tmp_path / "people.ndjson"
+    file.write_text(lines(*({"Email": "slow-%d@import.test" % i, "Role": "support"} for i in range(5))))
+    assert run(d, file).returncode == 0
+    again = subprocess.Popen([BINARY, "import", "people", str(file), "--url", "http://127.0.0.1:%d" % d.port],
+                             stderr=subprocess.PIPE, text=True,
+                             env={**os.environ, "POSTBACKD_OPERATOR_KEY": OPERATOR_KEY})
+    said = again.stderr.readline()
+    assert re.fullmatch(r"postbackd: waiting \d+ s, as the server asks \(status 429\)\n", said), said
+    settings.write_text("reads-per-minute = 100\n")
+    d.process.send_signal(signal.SIGHUP)
+    assert again.stderr.read() == "0 invited (0 by e-mail), 5 there already (5 still invited), 0 rejected\n"
+    assert again.wait(60) == 0
 
 
 def test_a_daemon_that_is_killed_in_the_middle(own_daemon):
