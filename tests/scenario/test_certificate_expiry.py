@@ -9,8 +9,10 @@ import ssl
 
 from described import check_message
 from harness import Account, Daemon, Receiver, eventually
+from people import person
 from raw import Authority, RawServer, answer
 from smtp import MailServer
+from test_mail_preferences import choose, to
 
 EXPIRY = re.compile(r'postbackd_certificate_expiry_seconds\{certificate="(\w+)"\} (-?\d+)')
 
@@ -59,6 +61,46 @@ def test_receivers(tmp_path):
     for s in servers.values():
         s.close()
     assert daemon.stop() == 0
+
+
+def test_people_get_mail_of_receivers(tmp_path):
+    """Who has chosen it, and the partner's address; once, and again when it is renewed."""
+    authority, mail = Authority(tmp_path), MailServer()
+    daemon = Daemon(tmp_path / "d", "--ca-file", authority.file, "--smtp-url", mail.url(), "--mail-from",
+                    "postbackd@wall.example", "--operations-spacing", "1").start()
+    soon, late = receiver(authority, "soon", 5), receiver(authority, "late", 60)
+    account = Account(daemon, soon.url("https", "localhost", "partner:hidden@"))
+    team = "team@partner.example"
+    path = "/api/v1/partners/" + account.partner_id
+    assert daemon.api().patch(path, {"OperationsEmail": team}).status == 200
+    chose, other = person(daemon, "developer", account.partner_id), person(daemon, "owner", account.partner_id)
+    for browser, kind in ((chose, "Certificates"), (other, "Endpoints")):
+        choose(browser, **{kind: "at_once"})
+
+    def deliver(event_id):
+        daemon.api().events(account.event(event_id))
+        daemon.api().wait_state(event_id, account.partner_id, "delivered")
+
+    def of(address):
+        return to(mail, address)
+    for i in range(3):
+        deliver("e-%d" % i)
+    first, = eventually(lambda: of(chose.email), 30)
+    told, = eventually(lambda: of(team), 30)
+    expires = endpoint(daemon, account)["CertificateExpiresAt"]
+    for each in (first, told):
+        assert each["Subject"] == account.app_id + ": the Success Callback URL has a certificate that expires soon"
+        text = each.get_body().get_content()
+        assert "After that day, callbacks to it fail." in text and "hidden" not in text
+        assert "Certificate expires: %s\n" % expires in text, text
+    account.patch(SuccessCallbackUrl=late.url("https", "localhost"))
+    deliver("renewed")
+    eventually(lambda: (len(of(chose.email)), len(of(team))) == (2, 2), 30)
+    assert of(chose.email)[1]["Subject"] == account.app_id + ": the Success Callback URL has a new certificate"
+    assert of(other.email) == []
+    assert daemon.stop() == 0
+    for server in (soon, late, mail):
+        server.close()
 
 
 def test_clients(tmp_path):
