@@ -17,9 +17,11 @@
 #include <stdio.h>
 
 static const struct field_rule rules[] = {
-    {"RewardType", true, false},   {"PanelistId", true, false},    {"Url", true, false},
-    {"Reward", true, false},       {"RevenueAmount", true, false}, {"RequestFormat", true, false},
-    {"TrimDecimals", true, false}, {"Send", true, false},
+    {"RewardType", true, false},    {"PanelistId", true, false},
+    {"Url", true, false},           {"Reward", true, false},
+    {"RevenueAmount", true, false}, {"RequestFormat", true, false},
+    {"TrimDecimals", true, false},  {"NumericOfferGoalId", true, false},
+    {"Send", true, false},
 };
 
 struct testing {
@@ -149,6 +151,7 @@ static void fill_event(struct testing *t, const struct app *app)
     if (event_type_is_offer(e->type)) {
         e->offer_id = 1;
         e->offer_title = STR("Test offer");
+        e->offer_goal_id = e->type == EVENT_OFFER_CLICKED ? STR_NONE : STR("1");
     }
     if (e->type == EVENT_OFFER_CLICKED) {
         e->reward_micros = e->revenue_micros = 0;
@@ -306,6 +309,7 @@ void app_test_callback(struct call *c)
     read_url(c, object, t);
     fields_request_format(&f, "RequestFormat", &t->test.format);
     fields_bool(&f, "TrimDecimals", &t->options.trim_decimals);
+    fields_bool(&f, "NumericOfferGoalId", &t->options.numeric_goal_ids);
     fields_bool(&f, "Send", &t->sends);
     if (!may_send_to(c, t->test.url)) {
         struct arena arena = t->test.arena;

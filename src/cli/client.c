@@ -5,8 +5,8 @@
 #include "base/alloc.h"
 
 #include <curl/curl.h>
-#include <stdlib.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #define TRIES 90 /* a second apart: beyond a key's minute of requests */
@@ -161,8 +161,7 @@ int client_get_patiently(struct client_session *c, const char *path, struct buf 
 bool client_is_id(struct str text)
 {
     for (size_t i = 0; i < text.n; i++)
-        if (!char_in(text.p[i],
-                     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"))
+        if (!char_in(text.p[i], "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"))
             return false;
     return text.n > 0;
 }

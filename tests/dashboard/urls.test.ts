@@ -220,3 +220,124 @@ test('urls: a receiver of another network gets the URL it knows, and the preview
   await window.close();
   await receiver.stop();
 });
+
+test('urls: numbers, form and macros of offers are previewed, saved, and sent so', async () => {
+  const { daemon } = await theStage();
+  const receiver = await Receiver.start();
+  await daemon.good('POST', '/api/v1/partners/sunny-games/apps', {
+    AppId: 'whole-app',
+    Name: 'Whole App',
+    CurrencyValue: 10,
+  });
+  const client = { ClientId: 'whole-sdk', Integration: 'sdk' };
+  await daemon.good('POST', '/api/v1/apps/whole-app/clients', client);
+  const window = await windowOf('developer', 'sunny-games');
+  await window.go('/apps/whole-app/callback');
+  const url = `${receiver.url}/offers?goal={OfferGoalId}&micros={RewardMicros}`;
+  await window.field('Offer Callback URL').fill(url);
+  const shown = window.page.locator('.code', { hasText: 'Request to OfferCallbackUrl' });
+  const preview = async (...texts: string[]) => {
+    await shown.waitFor({ state: 'detached' });
+    await window.button('Preview').click();
+    for (const text of texts) await shown.getByText(text).waitFor();
+  };
+  await preview(
+    `POST ${receiver.url}/offers?goal=1&micros=1000000`,
+    '"OfferGoalId":"1"',
+    '"Reward":1.00',
+  );
+  await window.field('Numeric OfferGoalId').check();
+  await preview('"OfferGoalId":1,', '"Reward":1.00');
+  await window.field('Trim decimals').check();
+  await preview('"OfferGoalId":1,', '"Reward":1,');
+  await window.field('Request format').selectOption('form');
+  await preview('Content-Type: application/x-www-form-urlencoded', 'OfferGoalId=1&', 'Reward=1&');
+  assert.deepEqual(await window.accessibilityFaults(), []);
+  assert.equal(receiver.received.length, 0);
+
+  const form = window.page.getByRole('form', { name: 'Offer callbacks', exact: true });
+  await form.getByRole('button', { name: 'Save' }).click();
+  await window.said('Saved.');
+  const app = await daemon.good('GET', '/api/v1/apps/whole-app');
+  assert.deepEqual(
+    [app.OfferCallbackUrl, app.RequestFormat, app.TrimDecimals, app.NumericOfferGoalId],
+    [url, 'form', true, true],
+  );
+  await daemon.good('POST', '/api/v1/events', {
+    EventId: 'whole-1',
+    Type: 'offer_completed',
+    ClientId: 'whole-sdk',
+    PanelistId: 'p',
+    RevenueAmount: '0.50',
+    OfferId: 7,
+    OfferTitle: 'An offer',
+    OfferGoalId: '20',
+  });
+  const sent = await until('the callback', async () => receiver.received[0]);
+  assert.equal(sent.path, '/offers?goal=20&micros=5000000');
+  assert.match(sent.body, /&OfferGoalId=20&.*&Reward=5&RevenueAmount=0.5&/);
+  const { Body } = await daemon.good('GET', '/api/v1/callbacks/whole-1?partnerId=sunny-games');
+  assert.match(Body, /"OfferGoalId":20,.*"Reward":5,/);
+  await window.close();
+  await receiver.stop();
+});
+
+test('urls: tests are withheld, and types that nobody wants are not sent', async () => {
+  const { daemon } = await theStage();
+  const receiver = await Receiver.start();
+  await daemon.good('POST', '/api/v1/partners/sunny-games/apps', {
+    AppId: 'quiet-app',
+    Name: 'Quiet App',
+    CurrencyValue: 10,
+    SuccessCallbackUrl: `${receiver.url}/success`,
+    TestCallbackUrl: `${receiver.url}/tests`,
+  });
+  const client = { ClientId: 'quiet-sdk', Integration: 'sdk' };
+  await daemon.good('POST', '/api/v1/apps/quiet-app/clients', client);
+  const app = () => daemon.good('GET', '/api/v1/apps/quiet-app');
+  const callback = (id: string) =>
+    daemon.good('GET', `/api/v1/callbacks/${id}?partnerId=sunny-games`);
+  const window = await windowOf('developer', 'sunny-games');
+  await window.go('/apps/quiet-app');
+  const card = window.page.getByRole('form', { name: 'Tests', exact: true });
+  await card.getByLabel('Withhold tests').check();
+  await card.getByLabel('Test Callback URL').fill('');
+  await card.getByRole('button', { name: 'Save' }).click();
+  await window.said('Saved.');
+  const { WithholdTests, TestCallbackUrl } = await app();
+  assert.deepEqual([WithholdTests, TestCallbackUrl], [true, null]);
+  await window.button('Test Success (surveys)').click();
+  await window.see('Delivered: answered 200');
+  assert.deepEqual(
+    receiver.received.map(one => one.path),
+    ['/success'],
+  );
+
+  await window.link('Postback (surveys)').click();
+  const types = window.page.getByRole('form', { name: 'Reward types' });
+  await types.getByLabel('Every type').uncheck();
+  await types.getByLabel('Ad hoc').uncheck();
+  await types.getByRole('button', { name: 'Save' }).click();
+  await window.said('Saved.');
+  assert.ok(!(await app()).RewardTypes.includes('ad_hoc'));
+  const common = { ClientId: 'quiet-sdk', PanelistId: 'p' };
+  const survey = { Type: 'survey_completed', RevenueAmount: 1, ...common };
+  await daemon.good('POST', '/api/v1/events', [
+    { EventId: 'quiet-test', IsTest: true, ...survey },
+    { EventId: 'quiet-ad-hoc', Type: 'ad_hoc', Reward: 1, ...common },
+    { EventId: 'quiet-real', ...survey },
+  ]);
+  await until('the real one is sent', async () => (await callback('quiet-real')).Attempts[0]);
+  for (const [id, said] of [
+    ['quiet-test', 'The app withholds tests, does not receive this type, or'],
+    ['quiet-ad-hoc', 'The app does not receive callbacks of this type.'],
+  ] as const) {
+    const { State, Reason, Attempts } = await callback(id);
+    assert.deepEqual([State, Reason, Attempts], ['skipped', 'not_wanted', []]);
+    await window.go(`/callbacks/${id}`);
+    await window.page.getByText(said).waitFor();
+  }
+  assert.equal(receiver.received.length, 2);
+  await window.close();
+  await receiver.stop();
+});

@@ -268,7 +268,12 @@ def test_another_format_and_url_are_tried_before_they_are_set(daemon, receiver):
     whole = [daemon.api().post(path, dict(ask, Url=receiver.url + "?r={Reward}", TrimDecimals=trims, Send=False))
              for trims in (True, False)]
     assert [answer.json["Url"] for answer in whole] == [receiver.url + "?r=1", receiver.url + "?r=1.00"]
-    for member in ({"RequestFormat": "x"}, {"TrimDecimals": "yes"}, {"Send": 1}):
+    goals = [daemon.api().post(path, dict(ask, NumericOfferGoalId=numeric, Send=False)).json["Body"]
+             for numeric in (True, False)]
+    assert '"OfferGoalId":1,' in goals[0] and '"OfferGoalId":"1",' in goals[1], goals
+    click = daemon.api().post(path, dict(ask, RewardType="offer_clicked", Send=False)).json["Body"]
+    assert '"OfferGoalId":null,' in click, click
+    for member in ({"RequestFormat": "x"}, {"TrimDecimals": "yes"}, {"NumericOfferGoalId": 1}, {"Send": 1}):
         answer = daemon.api().post(path, dict(ask, **member))
         assert answer.status == 400 and [e["Field"] for e in answer.json["errors"]] == list(member), answer
 

@@ -1,5 +1,6 @@
 // How callbacks are sent, beside their URLs: the format, the URLs that receivers of other networks
 // read, and the request that comes of what is entered, as the daemon would send it.
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { may } from '../../app/session';
 import { path, post, Problem } from '../../lib/http';
@@ -29,6 +30,8 @@ interface Props {
   draft: Draft;
   /** The URLs of the card, each with a type that is sent to it. */
   urls: Partial<Record<UrlName, RewardType>>;
+  /** Further fields that the preview shows the effect of. */
+  children?: ComponentChildren;
 }
 
 type Shown = Pick<Attempt, 'Method' | 'Url' | 'RequestHeaders' | 'RequestBody'> & { Body: string };
@@ -45,6 +48,7 @@ function Preview({ app, draft, urls }: Props) {
         Url: url === app[name] ? undefined : url, // of its own one a password is not shown
         RequestFormat: draft.text('RequestFormat'),
         TrimDecimals: draft.on('TrimDecimals'),
+        NumericOfferGoalId: draft.on('NumericOfferGoalId'), // off on the card of surveys
         Send: false,
       };
       return [name, body] as const;
@@ -131,6 +135,7 @@ export function FormatFields(props: Props) {
         checked={draft.on('TrimDecimals')}
         onChange={on => draft.set('TrimDecimals', on)}
       />
+      {props.children}
       <Preview {...props} />
     </>
   );

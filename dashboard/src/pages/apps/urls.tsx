@@ -334,13 +334,14 @@ export function CallbackTab(props: TabProps & { here: string }) {
               label="Offer Callback URL"
               hint="Empty: none are sent."
             />
-            <FormatFields app={app} draft={draft} urls={{ OfferCallbackUrl: 'offer_completed' }} />
-            <CheckField
-              label="Numeric OfferGoalId"
-              hint='Sends 5 instead of "5".'
-              checked={draft.on('NumericOfferGoalId')}
-              onChange={on => draft.set('NumericOfferGoalId', on)}
-            />
+            <FormatFields app={app} draft={draft} urls={{ OfferCallbackUrl: 'offer_completed' }}>
+              <CheckField
+                label="Numeric OfferGoalId"
+                hint='Sends 5 instead of "5".'
+                checked={draft.on('NumericOfferGoalId')}
+                onChange={on => draft.set('NumericOfferGoalId', on)}
+              />
+            </FormatFields>
           </>
         )}
       </SettingsCard>

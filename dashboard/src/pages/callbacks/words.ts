@@ -91,6 +91,8 @@ const reasons: Record<string, string> = {
     'Its endpoint was disabled until after the last attempt was due. Resend it if you still want it.',
   not_wanted:
     'The app does not receive callbacks of this type. Add the type to the app, then resend.',
+  not_wanted_test:
+    'The app withholds tests, does not receive this type, or got a URL for tests later. Change that in the app, then resend.',
   imported: 'It was imported from another network and is sent only if you resend it.',
 };
 
@@ -101,8 +103,10 @@ const givenUp: Record<string, string> = {
 };
 
 /** Why a callback was not sent. */
-export const skipReason = (callback: Callback): string =>
-  reasons[callback.Reason ?? ''] ?? 'Not sent.';
+export function skipReason({ Reason, IsTest }: Callback): string {
+  const reason = Reason === 'not_wanted' && IsTest ? 'not_wanted_test' : Reason;
+  return reasons[reason ?? ''] ?? 'Not sent.';
+}
 
 /** Due for so long that not the schedule but its endpoint holds it back. */
 export function isHeldBack(callback: Callback, now: Date): boolean {
