@@ -83,7 +83,7 @@ static void add_common_headers(struct call *c, struct buf *headers)
 /* --- compressed where the client takes it ------------------------------------------------------
  */
 
-/* Below it, headers and gzip's own would eat what is won. */
+/* Below it, headers and the coding's own would eat what is won. */
 #define PACKED_BYTES_LEAST 1024
 
 struct packed {
@@ -100,27 +100,28 @@ static bool may_pack(const struct call *c)
     return c->route && (c->route->flags & ROUTE_PACKED) && !c->holds_secrets;
 }
 
-/* Adds what an answer that may be compressed says of it. True: it is to be. body_bytes is SIZE_MAX
- * where nobody knows yet. */
-static bool choose_coding(struct call *c, size_t body_bytes, struct buf *headers)
+/* Adds what an answer that may be compressed says of it. body_bytes is SIZE_MAX where nobody knows
+ * yet. */
+static enum coding choose_coding(struct call *c, size_t body_bytes, struct buf *headers)
 {
     if (!may_pack(c))
-        return false;
+        return CODING_IDENTITY;
     struct str accepted = http_header_list(c->r, "accept-encoding");
-    bool packs = accept_coding(accepted) == CODING_GZIP &&
-                 (body_bytes >= PACKED_BYTES_LEAST || accept_refuses_identity(accepted));
+    enum coding coding = accept_coding(accepted, true);
+    if (body_bytes < PACKED_BYTES_LEAST && !accept_refuses_identity(accepted))
+        coding = CODING_IDENTITY;
     buf_add_c(headers, "Vary: Accept, Accept-Encoding\r\n");
-    if (packs)
-        buf_add_c(headers, "Content-Encoding: gzip\r\n");
-    return packs;
+    if (coding != CODING_IDENTITY)
+        buf_printf(headers, "Content-Encoding: %s\r\n", coding_name(coding));
+    return coding;
 }
 
-static struct packed *pack_new(struct call *c)
+static struct packed *pack_new(struct call *c, enum coding coding)
 {
     struct packed *p = call_alloc(c, sizeof *p);
     p->c = c;
     p->pack.executor = call_executor(c);
-    p->pack.gzip = gzip_new();
+    p->pack.encoder = encoder_new(coding);
     return p;
 }
 
@@ -137,7 +138,7 @@ static void answer_packed(struct pack *pack)
 {
     struct packed *p = CONTAINER_OF(pack, struct packed, pack);
     struct buf headers = p->headers, out = p->pack.out; /* p ends with its call */
-    gzip_free(p->pack.gzip);
+    encoder_free(p->pack.encoder);
     respond(p->c, p->status, p->type, &headers, buf_str(&out));
     buf_free(&out);
 }
@@ -148,15 +149,16 @@ static void answer(struct call *c, int status, const char *type, struct str body
     struct buf headers = {0};
     add_common_headers(c, &headers);
     buf_add_str(&headers, buf_str(&c->headers));
-    if (status != 200 || !choose_coding(c, body.n, &headers)) {
+    enum coding coding = status == 200 ? choose_coding(c, body.n, &headers) : CODING_IDENTITY;
+    if (coding == CODING_IDENTITY) {
         respond(c, status, type, &headers, body);
         return;
     }
-    struct packed *p = pack_new(c);
+    struct packed *p = pack_new(c, coding);
     p->status = status;
     p->type = type;
     p->headers = headers;
-    p->pack.flush = GZIP_END;
+    p->pack.flush = ENCODER_END;
     p->pack.done = answer_packed;
     pack_begin(&p->pack, body);
 }
@@ -206,8 +208,9 @@ void call_begin_pieces(struct call *c, const char *content_type)
 {
     struct buf headers = {0};
     add_common_headers(c, &headers);
-    if (choose_coding(c, SIZE_MAX, &headers))
-        c->packed = pack_new(c);
+    enum coding coding = choose_coding(c, SIZE_MAX, &headers);
+    if (coding != CODING_IDENTITY)
+        c->packed = pack_new(c, coding);
     http_respond_begin(c->r, 200, content_type, buf_str(&headers));
     buf_free(&headers);
 }
@@ -231,7 +234,7 @@ void call_piece(struct call *c, struct str piece, void (*drained)(struct http_re
         return;
     }
     c->packed->drained = drained;
-    c->packed->pack.flush = GZIP_FLUSH;
+    c->packed->pack.flush = ENCODER_FLUSH;
     c->packed->pack.done = piece_packed;
     pack_begin(&c->packed->pack, piece);
 }
@@ -248,7 +251,7 @@ static void last_packed(struct pack *pack)
 {
     struct packed *p = CONTAINER_OF(pack, struct packed, pack);
     struct buf out = p->pack.out; /* p ends with its call */
-    gzip_free(p->pack.gzip);
+    encoder_free(p->pack.encoder);
     end_pieces(p->c, buf_str(&out));
     buf_free(&out);
 }
@@ -259,7 +262,7 @@ void call_end_pieces(struct call *c, struct str last)
         end_pieces(c, last);
         return;
     }
-    c->packed->pack.flush = GZIP_END;
+    c->packed->pack.flush = ENCODER_END;
     c->packed->pack.done = last_packed;
     pack_begin(&c->packed->pack, last);
 }
@@ -267,7 +270,7 @@ void call_end_pieces(struct call *c, struct str last)
 void call_abort_pieces(struct call *c)
 {
     if (c->packed)
-        gzip_free(c->packed->pack.gzip);
+        encoder_free(c->packed->pack.encoder);
     end(c);
     http_respond_abort(c->r);
 }

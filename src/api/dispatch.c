@@ -324,9 +324,10 @@ void api_handle(void *context, struct http_request *r)
         http_respond_by(r, loop_mono_ms(c->loop->loop) + LIMIT_ANSWER_DEADLINE_MS,
                         "The store does not answer, and " CALL_NOT_KNOWN);
     if (c->route->flags & ROUTE_PACKED &&
-        accept_coding(http_header_list(r, "accept-encoding")) == CODING_NONE) {
+        accept_coding(http_header_list(r, "accept-encoding"), true) == CODING_NONE) {
         buf_add_c(&c->headers, "Vary: Accept, Accept-Encoding\r\n");
-        call_answer_problem(c, 406, "This path supports Content-Encoding gzip or identity only.");
+        call_answer_problem(c, 406,
+                            "This path supports Content-Encoding zstd, gzip or identity only.");
     } else if (idempotency_read(c) && take_use(c)) {
         c->route->handle(c);
     }

@@ -5,8 +5,9 @@ static void next_slice(struct task *task)
 {
     struct pack *p = CONTAINER_OF(task, struct pack, task);
     size_t left = p->in.n - p->at;
-    size_t n = left < GZIP_SLICE_BYTES ? left : GZIP_SLICE_BYTES;
-    gzip_add(p->gzip, (struct str){p->in.p + p->at, n}, n == left ? p->flush : GZIP_MORE, &p->out);
+    size_t n = left < ENCODER_SLICE_BYTES ? left : ENCODER_SLICE_BYTES;
+    encoder_add(p->encoder, (struct str){p->in.p + p->at, n}, n == left ? p->flush : ENCODER_MORE,
+                &p->out);
     p->at += n;
     if (n < left) {
         executor_post(p->executor, &p->task);
@@ -19,8 +20,8 @@ static void next_slice(struct task *task)
 void pack_begin(struct pack *p, struct str bytes)
 {
     p->out = (struct buf){0};
-    if (bytes.n <= GZIP_SLICE_BYTES) {
-        gzip_add(p->gzip, bytes, p->flush, &p->out);
+    if (bytes.n <= ENCODER_SLICE_BYTES) {
+        encoder_add(p->encoder, bytes, p->flush, &p->out);
         p->done(p);
         return;
     }

@@ -2,13 +2,13 @@
 #pragma once
 
 #include "base/executor.h"
-#include "http/gzip.h"
+#include "http/encoder.h"
 
 struct pack {
     struct task task;
     struct executor *executor; /* of the loop whose thread calls pack_begin */
-    struct gzip *gzip;
-    enum gzip_flush flush; /* behind the last slice */
+    struct encoder *encoder;
+    enum encoder_flush flush; /* behind the last slice */
     struct buf in;
     size_t at;
     struct buf out;

@@ -140,12 +140,12 @@ bool media_is_utf8(struct str content_type)
 /* --- codings ---------------------------------------------------------------------------------- */
 
 struct coding_wishes {
-    int gzip, identity, other; /* -1: not spoken of */
+    int zstd, gzip, identity, other; /* -1: not spoken of */
 };
 
 static struct coding_wishes coding_wishes(struct str accept_encoding)
 {
-    struct coding_wishes wishes = {-1, -1, -1};
+    struct coding_wishes wishes = {-1, -1, -1, -1};
     for (struct str element; (element = next_element(&accept_encoding, true)).p;) {
         struct str parameters = element;
         struct str name = str_trim(cut_outside_quotes(&parameters, ';', true));
@@ -153,6 +153,8 @@ static struct coding_wishes coding_wishes(struct str accept_encoding)
         int quality = weight_of(parameters, &others);
         if (str_eq_nocase(name, "gzip") || str_eq_nocase(name, "x-gzip"))
             wishes.gzip = quality;
+        else if (str_eq_nocase(name, "zstd"))
+            wishes.zstd = quality;
         else if (str_eq_nocase(name, "identity"))
             wishes.identity = quality;
         else if (str_is(name, "*"))
@@ -165,11 +167,25 @@ static struct coding_wishes coding_wishes(struct str accept_encoding)
     return wishes;
 }
 
-enum coding accept_coding(struct str accept_encoding)
+const char *coding_name(enum coding coding)
+{
+    switch (coding) {
+    case CODING_IDENTITY: return "identity";
+    case CODING_GZIP: return "gzip";
+    case CODING_ZSTD: return "zstd";
+    case CODING_NONE: break;
+    }
+    UNREACHABLE();
+}
+
+/* "*" means gzip, which everybody reads who names no coding. */
+enum coding accept_coding(struct str accept_encoding, bool has_zstd)
 {
     if (!accept_encoding.p)
         return CODING_IDENTITY;
     struct coding_wishes wishes = coding_wishes(accept_encoding);
+    if (has_zstd && wishes.zstd > 0 && wishes.zstd >= wishes.gzip && wishes.zstd >= wishes.identity)
+        return CODING_ZSTD;
     if (wishes.gzip > 0 && wishes.gzip >= wishes.identity)
         return CODING_GZIP;
     return wishes.identity > 0 ? CODING_IDENTITY : CODING_NONE;

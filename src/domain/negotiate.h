@@ -18,11 +18,12 @@ bool accept_prefers(struct str accept, const char *first, const char *second);
 /* Whether each charset that a Content-Type names is UTF-8; true where it names none. */
 bool media_is_utf8(struct str content_type);
 
-enum coding { CODING_NONE, CODING_IDENTITY, CODING_GZIP };
+enum coding { CODING_NONE, CODING_IDENTITY, CODING_GZIP, CODING_ZSTD };
+const char *coding_name(enum coding coding);
 
-/* The Content-Encoding for this Accept-Encoding; absent: identity. CODING_NONE: the client takes
- * neither. */
-enum coding accept_coding(struct str accept_encoding);
+/* The Content-Encoding for this Accept-Encoding of what can be had plain, as gzip and, where
+ * has_zstd, as zstd, which is preferred; absent: identity. CODING_NONE: the client takes none. */
+enum coding accept_coding(struct str accept_encoding, bool has_zstd);
 /* Whether it refuses what is not encoded. */
 bool accept_refuses_identity(struct str accept_encoding);
 

@@ -1,19 +1,21 @@
-/* Content-Encoding gzip (RFC 1952), bit by bit: a whole answer, or a stream whose every piece can
- * be read when it arrives. Some 100 KiB each while it lives. */
+/* Content-Encoding gzip (RFC 1952) or zstd (RFC 8878), bit by bit: a whole answer, or a stream
+ * whose every piece can be read when it arrives. gzip takes some 100 KiB each while it lives, zstd
+ * some 200. */
 #pragma once
 
 #include "base/buf.h"
 #include "base/check.h"
+#include "domain/negotiate.h"
 
 /* What may be given in one call on a loop: well below a millisecond. */
-#define GZIP_SLICE_BYTES 32768
+#define ENCODER_SLICE_BYTES 32768
 
-struct gzip;
+struct encoder;
 
-enum gzip_flush { GZIP_MORE, GZIP_FLUSH, GZIP_END };
+enum encoder_flush { ENCODER_MORE, ENCODER_FLUSH, ENCODER_END };
 
-struct gzip *gzip_new(void);
-void gzip_free(struct gzip *g); /* NULL: nothing */
+struct encoder *encoder_new(enum coding coding); /* gzip or zstd */
+void encoder_free(struct encoder *e);            /* NULL: nothing */
 /* FLUSH: what was given so far can be read from what was added to `to` so far. After END only free
  * is left. */
-void gzip_add(struct gzip *g, struct str bytes, enum gzip_flush flush, struct buf *to);
+void encoder_add(struct encoder *e, struct str bytes, enum encoder_flush flush, struct buf *to);

@@ -71,7 +71,7 @@ bool web_answer(struct http_request *r)
         file = file_of(STR("/"));
     if (!file)
         return false;
-    enum coding coding = accept_coding(http_header_list(r, "accept-encoding"));
+    enum coding coding = accept_coding(http_header_list(r, "accept-encoding"), false);
     if (coding == CODING_NONE)
         http_respond(r, 406, "text/plain", STR("Vary: Accept, Accept-Encoding\r\n"),
                      STR("Files are sent as they are, or with Content-Encoding gzip.\n"));

@@ -1,5 +1,6 @@
-"""Content-Encoding gzip of the interface's answers: asked for, said, whole, and never of secrets."""
+"""Content-Encoding gzip and zstd of the interface's answers: asked for, said, whole, and never of secrets."""
 import gzip
+import subprocess
 import zlib
 
 import pytest
@@ -56,6 +57,32 @@ def test_a_report_can_be_read_as_it_comes(many):
     assert reader.eof and not reader.unused_data and text.count(b"\r\n") == COUNT + 1
     assert packed.body.count(b"\x00\x00\xff\xff") >= COUNT // 200
     assert both(api, REPORT, "gzip")[1].body
+
+
+def curl(daemon, key, path, accepted):
+    """By a client that decodes it."""
+    done = subprocess.run(["curl", "-sS", "--compressed", "-H", "Accept-Encoding: " + accepted, "-H", "X-Api-Key: " + key,
+                           "-D", "-", "http://127.0.0.1:%d%s" % (daemon.port, path)], capture_output=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    head, _, body = done.stdout.partition(b"\r\n\r\n")
+    return head.decode().lower(), body
+
+
+@pytest.mark.parametrize("path", ["/api/v1/rewards?limit=500", "/api/v1/rewards?format=csv", "/api/v1/callbacks?bodies=false"])
+def test_zstd_is_preferred_and_read_by_others(daemon, many, path):
+    a, api = many
+    key = a.key("callbacks:read")
+    head, body = curl(daemon, key, path, "gzip, deflate, br, zstd")
+    assert "content-encoding: zstd\r\n" in head and "vary: accept, accept-encoding\r\n" in head, head
+    assert body == api.get(path).body
+    head, body = curl(daemon, key, path, "zstd;q=0.5, gzip")
+    assert "content-encoding: gzip\r\n" in head and body == api.get(path).body
+
+
+def test_the_dashboard_s_files_have_no_zstd(daemon):
+    """They are compressed when they are built."""
+    page = daemon.api(None).get("/", headers={"Accept": "text/html", "Accept-Encoding": "zstd, gzip"})
+    assert page.status == 200 and page.headers["Content-Encoding"] == "gzip"
 
 
 def test_head_says_what_get_would(many):

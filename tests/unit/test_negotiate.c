@@ -102,14 +102,38 @@ static void gzip_is_chosen_where_it_is_taken(void)
     static const char *const none[] = {"identity;q=0", "*;q=0", "gzip;q=0, identity;q=0",
                                        "br, *;q=0"};
     for (size_t i = 0; i < ARRAY_LEN(gzip); i++)
-        CHECK_EQ_INT(accept_coding(str_of(gzip[i])), CODING_GZIP);
+        CHECK_EQ_INT(accept_coding(str_of(gzip[i]), true), CODING_GZIP);
     for (size_t i = 0; i < ARRAY_LEN(identity); i++)
-        CHECK_EQ_INT(accept_coding(str_of(identity[i])), CODING_IDENTITY);
+        CHECK_EQ_INT(accept_coding(str_of(identity[i]), false), CODING_IDENTITY);
     for (size_t i = 0; i < ARRAY_LEN(none); i++)
-        CHECK_EQ_INT(accept_coding(str_of(none[i])), CODING_NONE);
+        CHECK_EQ_INT(accept_coding(str_of(none[i]), true), CODING_NONE);
     CHECK(accept_refuses_identity(STR("gzip, identity;q=0")));
     CHECK(accept_refuses_identity(STR("gzip, *;q=0")));
     CHECK(!accept_refuses_identity(STR("gzip")) && !accept_refuses_identity(STR_NONE));
+}
+
+static void zstd_is_chosen_where_it_is_wanted_as_much(void)
+{
+    static const struct {
+        const char *accepted;
+        enum coding wanted, without;
+    } cases[] = {
+        {"gzip, deflate, br, zstd", CODING_ZSTD, CODING_GZIP},
+        {"ZSTD", CODING_ZSTD, CODING_IDENTITY},
+        {"zstd;q=0.5, gzip;q=0.5", CODING_ZSTD, CODING_GZIP},
+        {"zstd;q=0.4, gzip;q=0.5", CODING_GZIP, CODING_GZIP},
+        {"zstd;q=0, gzip", CODING_GZIP, CODING_GZIP},
+        {"zstd;q=0.5, identity", CODING_IDENTITY, CODING_IDENTITY},
+        {"zstd;q=0.5, gzip;q=0.1, identity;q=0.9", CODING_IDENTITY, CODING_IDENTITY},
+        {"zstd, identity;q=0", CODING_ZSTD, CODING_NONE},
+        {"zstd, *;q=0.1", CODING_ZSTD, CODING_GZIP},
+        {"zstd;q=0, *;q=0", CODING_NONE, CODING_NONE},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        CHECK_EQ_INT(accept_coding(str_of(cases[i].accepted), true), cases[i].wanted);
+        CHECK_EQ_INT(accept_coding(str_of(cases[i].accepted), false), cases[i].without);
+    }
+    CHECK_STR(str_of(coding_name(CODING_ZSTD)), "zstd");
 }
 
 static void entity_tags_are_compared_as_the_header_asks(void)
@@ -136,6 +160,7 @@ int main(void)
     RUN(weights_that_are_none_count_nothing);
     RUN(the_first_is_preferred_where_it_is_wanted_more);
     RUN(gzip_is_chosen_where_it_is_taken);
+    RUN(zstd_is_chosen_where_it_is_wanted_as_much);
     RUN(entity_tags_are_compared_as_the_header_asks);
     return check_done("negotiate");
 }
