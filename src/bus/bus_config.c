@@ -119,14 +119,20 @@ static bool set_lines(struct bus_config *c, FILE *file, const char *path, char *
     size_t capacity = 0;
     int number = 0;
     bool good = true;
-    while (good && getline(&line, &capacity, file) > 0) {
-        struct str rest = str_of(line);
+    ssize_t n;
+    while (good && (n = getline(&line, &capacity, file)) > 0) {
+        struct str rest = {line, (size_t)n};
         rest = str_trim(str_cut(&rest, '\n'));
         if (rest.n && rest.p[rest.n - 1] == '\r')
             rest.n--;
         number++;
         if (!rest.n || rest.p[0] == '#')
             continue;
+        if (memchr(rest.p, '\0', rest.n)) {
+            why = xstrdup("has a NUL byte: save the file as UTF-8");
+            good = false;
+            break;
+        }
         struct str name = str_trim(str_cut(&rest, '='));
         good = set_line(c, name, rest.p ? str_trim(rest) : rest, &why);
     }

@@ -49,6 +49,8 @@ static void read_secret(struct providers *to, struct provider *p, struct str fil
         while (text.n && char_in(text.p[text.n - 1], "\r\n"))
             text.n--;
         p->client_secret = arena_str(&to->arena, buf_str(&text));
+        if (text.n && memchr(text.p, '\0', text.n))
+            problem_add(faults, STR("ClientSecretFile"), "invalid", "the file has a NUL byte");
         if (!text.n)
             problem_add(faults, STR("ClientSecretFile"), "invalid", "the file is empty");
         sodium_memzero(text.p, text.capacity);

@@ -128,8 +128,11 @@ def test_a_store_of_a_newer_program_is_said_by_check_and_migrate(tmp_path):
 
 def test_the_file_of_identity_providers_is_read(tmp_path):
     file, store = tmp_path / "sign-in.json", "sqlite:%s" % (tmp_path / "store")
+    secret = tmp_path / "secret"
+    secret.write_bytes(b"s3cret\0\n")
     good = {"Name": "Staff", "Issuer": "https://id.example", "ClientId": "c", "Groups": {"staff": "admin"}}
     for providers, status, words in (([good], 0, "1 provider"), ([good, good], 1, "provider 2: Issuer: another provider"),
+                                     ([{**good, "ClientSecretFile": str(secret)}], 1, "the file has a NUL byte"),
                                      ([{**good, "Groups": {"staff": "owner"}}], 1, "must be admin or support")):
         file.write_text(json.dumps({"Providers": providers}))
         arguments = ("--listen", "127.0.0.1:0", "--store", store, "--sign-in-file", str(file))

@@ -324,6 +324,7 @@ def test_a_broker_that_is_away_is_said_once_and_waited_for(tmp_path, own_broker)
     ("acks=0\n", ["acks cannot be set"]),
     ("partition.assignment.strategy=cooperative-sticky\n", ["cannot be set"]),
     ("bootstrap.servers\n", ["line 1", "name=value"]),
+    ("\nbootstrap.servers=a:1\0.example\n", ["line 2", "has a NUL byte: save the file as UTF-8"]),
     ("bootstrap.servers=a:1\nerrors.deadletterqueue.topic.name=events\n", ["events is the topic of dead letters"]),
 ])
 def test_settings_that_cannot_be_are_said(tmp_path, settings, words):
