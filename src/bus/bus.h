@@ -22,6 +22,9 @@ struct bus_settings {
 
 /* Whether the topics and the file can be used, without a network. *ret_why is malloc'ed. */
 MUST_CHECK bool bus_settings_check(const struct bus_settings *settings, char **ret_why);
+/* The same, and whether librdkafka makes its clients of them: it judges some settings together, and
+ * reads certificates, only then. Asks no broker; with Kerberos it runs the command for a ticket. */
+MUST_CHECK bool bus_settings_try(const struct bus_settings *settings, char **ret_why);
 
 struct bus_options {
     struct bus_settings settings;

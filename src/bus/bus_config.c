@@ -263,6 +263,30 @@ bool bus_config_read(struct bus_config *ret, const struct bus_settings *s, char 
     return true;
 }
 
+static void log_nothing(const rd_kafka_t *client, int level, const char *facility, const char *text)
+{
+    (void)client, (void)level, (void)facility, (void)text;
+}
+
+/* librdkafka judges some settings, and reads certificates, only when it makes a client. This one
+ * knows no broker. */
+static bool try_client(rd_kafka_type_t type, const rd_kafka_conf_t *conf, char **ret_why)
+{
+    char why[512] = "";
+    rd_kafka_conf_t *copy = rd_kafka_conf_dup(conf);
+    const struct property no_broker[] = {{"bootstrap.servers", ""}, {0}};
+    set_all(copy, no_broker);
+    rd_kafka_conf_set_log_cb(copy, log_nothing);
+    rd_kafka_t *client = rd_kafka_new(type, copy, why, sizeof why);
+    if (client) {
+        rd_kafka_destroy(client);
+        return true;
+    }
+    rd_kafka_conf_destroy(copy);
+    *ret_why = xprintf("kafka-config: %s", why);
+    return false;
+}
+
 bool bus_settings_check(const struct bus_settings *s, char **ret_why)
 {
     struct bus_config c;
@@ -270,4 +294,17 @@ bool bus_settings_check(const struct bus_settings *s, char **ret_why)
         return false;
     bus_config_free(&c);
     return true;
+}
+
+bool bus_settings_try(const struct bus_settings *s, char **ret_why)
+{
+    struct bus_config c;
+    if (!bus_config_read(&c, s, ret_why))
+        return false;
+    bool good = (!s->topics || (try_client(RD_KAFKA_CONSUMER, c.consumer, ret_why) &&
+                                try_client(RD_KAFKA_PRODUCER, c.producer, ret_why))) &&
+                (!s->rewards_topic || (try_client(RD_KAFKA_PRODUCER, c.writer, ret_why) &&
+                                       try_client(RD_KAFKA_CONSUMER, c.reader, ret_why)));
+    bus_config_free(&c);
+    return good;
 }

@@ -144,6 +144,12 @@ static void check_authorities(struct findings *f, const struct daemon_options *o
 /* That the brokers answer is not asked: a start does not need them. */
 static void check_intake(struct findings *f, const struct daemon_options *o)
 {
+    char *why = NULL;
+    bool is_used = o->bus.topics || o->bus.rewards_topic;
+    if (is_used && !bus_settings_try(&o->bus, &why)) {
+        say_why(f, o->bus.topics ? "intake" : "rewards-feed", why);
+        return;
+    }
     if (o->bus.topics)
         say(f, true, "intake", "kafka:%s, settings in %s", o->bus.topics, o->bus.config_file);
     if (o->bus.rewards_topic)

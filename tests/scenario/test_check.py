@@ -77,6 +77,21 @@ def test_a_certificate_that_lasts_says_until_when(tmp_path):
     assert "expires on 20" in found["tls-cert"][1]
 
 
+@pytest.mark.parametrize("option, lines, words", [
+    ("--intake", "security.protocol=ssl\nssl.ca.location=/nope", "ssl.ca.location failed"),
+    ("--intake", "security.protocol=SASL_SSL\nsasl.mechanism=FOO", "Unsupported SASL mechanism"),
+    ("--intake", "session.timeout.ms=600000\nmax.poll.interval.ms=1000", "must be >= `session.timeout.ms`"),
+    ("--rewards-feed", "transaction.timeout.ms=1000", "transaction.timeout.ms"),
+    ("--intake", "client.id=x", ""),
+    ("--rewards-feed", "client.id=x", "")])
+def test_what_librdkafka_takes_only_together(option, lines, words, tmp_path):
+    file = tmp_path / "kafka.properties"
+    file.write_text("bootstrap.servers=127.0.0.1:1\n%s\n" % lines)
+    found = check("--listen", "127.0.0.1:0", "--store", "sqlite:%s" % (tmp_path / "store"), option, "kafka:t",
+                  "--kafka-config", str(file), status=1 if words else 0)
+    assert words in found[option[2:]][1]
+
+
 def test_a_store_that_cannot_be_used(tmp_path):
     store = tmp_path / "store"
     store.mkdir()
