@@ -1,11 +1,12 @@
-/* Lanes of apps that this node has not heard of yet. An app may have events before word of it is
- * here, as the first cluster tells of apps and the app's own of what waits. Which cluster's leases
- * such a lane has is not known, so it is set aside, and told of again once the app is placed. */
+/* Waiting lanes of apps that this node does not know yet. The home cluster announces new apps, and
+ * the app's own cluster announces its waiting lanes, so a lane may be announced before its app. The
+ * node cannot tell which cluster's leases cover such a lane, so it keeps the lane here and
+ * announces it again when the app is placed in a cluster. */
 #include "store/clusters/clusters.h"
 
 #include "base/alloc.h"
 
-/* Beyond, a lane is found when its cluster is looked through for what is late (handover.c). */
+/* A lane beyond this bound is found when its cluster searches for late callbacks (handover.c). */
 #define ASIDE_MOST 1024
 
 static bool is_known(const struct part *p, lane_no lane)
@@ -13,7 +14,7 @@ static bool is_known(const struct part *p, lane_no lane)
     return cluster_map_get(p->all->apps, (uint32_t)(lane / LANE_KINDS)) == p->index;
 }
 
-/* Of each lane one. */
+/* Keeps each lane once. */
 static void put(struct clusters *c, const struct lane_backlog *lane)
 {
     for (size_t i = 0; i < c->aside_count; i++)
@@ -25,12 +26,14 @@ static void put(struct clusters *c, const struct lane_backlog *lane)
     c->aside[c->aside_count++] = *lane;
 }
 
-/* Looked at again under the lock: whoever has placed it since may have looked through already. */
+/* Looks again under the lock: the thread that placed the app meanwhile may have gone through the
+ * list already. */
 static bool set_aside(struct part *p, struct lane_backlog lane)
 {
     if (is_known(p, lane.lane))
         return false;
-    lane.next_due_ms = 0; /* it may be an earlier one when it is told */
+    /* a callback that is due earlier may be accepted until the lane is announced */
+    lane.next_due_ms = 0;
     pthread_mutex_lock(&p->all->lock);
     bool known = is_known(p, lane.lane);
     if (!known)
@@ -92,7 +95,7 @@ void clusters_tell_aside(struct clusters *c)
     }
     c->aside_count = left;
     pthread_mutex_unlock(&c->lock);
-    pthread_mutex_lock(&c->opening); /* the watcher stays as long */
+    pthread_mutex_lock(&c->opening); /* keeps the watcher registered during the call */
     struct store_watcher *to = atomic_load(&c->watcher);
     if (to && count > 0)
         to->waiting(to, known, count);

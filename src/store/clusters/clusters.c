@@ -1,4 +1,5 @@
-/* The store's slots where each goes to one cluster, and its life. */
+/* The store operations that go to a single cluster, and opening, starting and closing all of
+ * them. */
 #include "store/clusters/clusters.h"
 
 #include "base/alloc.h"
@@ -14,10 +15,9 @@ static void run_here(struct executor *executor, struct task *task)
 
 struct executor clusters_here = {.post = run_here};
 
-/* --- which --------------------------------------------------------------------------------------
- */
+/* --- routing --------------------------------------------------------------------------------- */
 
-/* One that is away is not asked: who asks would wait for it, and hold up others. */
+/* A cluster that is down is not asked: the request would wait for it and hold up others. */
 struct store *clusters_reach(struct clusters *c, uint32_t index)
 {
     struct store *s = atomic_load(&c->parts[index].store);
@@ -33,7 +33,7 @@ static uint32_t cluster_of_lane(const struct clusters *c, lane_no lane)
     return cluster_map_get(c->apps, (uint32_t)(lane / LANE_KINDS));
 }
 
-/* Always taken, if their cluster is away too: it keeps them. */
+/* Outcomes go to their cluster even when it is down, because its store queues them. */
 static void record(struct clusters *c, struct outcome_batch *batch)
 {
     uint32_t index =
@@ -41,7 +41,7 @@ static void record(struct clusters *c, struct outcome_batch *batch)
     for (size_t i = 0; i < batch->count; i++)
         ASSERT(cluster_map_get(c->accounts, batch->items[i].account_no) == index);
     struct store *to = atomic_load(&c->parts[index].store);
-    ASSERT(to); /* its lanes were there */
+    ASSERT(to); /* its store was open when their lanes were made */
     store_record(to, batch);
 }
 
@@ -67,7 +67,7 @@ static void request(struct store *s, enum request_kind kind, void *what)
     }
     struct store *to = clusters_reach(c, cluster_of(c, kind, what));
     if (to)
-        to->ops->request(to, kind, what); /* asserted when it was asked */
+        to->ops->request(to, kind, what); /* the wrapping store has asserted the request already */
     else
         request_reply(kind, what, STORE_BUSY);
 }
@@ -109,7 +109,7 @@ static void answer_node(struct store *s, uint32_t app_no, int64_t question, stru
 static void place(struct store *s, uint32_t account_no, uint32_t app_no, uint32_t cluster)
 {
     struct clusters *c = clusters_of(s);
-    if (cluster < c->count) /* else the start is about to be refused */
+    if (cluster < c->count) /* otherwise the start is about to be refused */
         cluster_map_set(app_no ? c->apps : c->accounts, app_no ? app_no : account_no, cluster);
     if (app_no)
         clusters_app_known(c, app_no);
@@ -152,7 +152,8 @@ static void start(struct store *s, struct owed_sink *sink)
     struct clusters *c = clusters_of(s);
     c->sink = sink;
     c->started = true;
-    atomic_store(&c->parts[0].feed_wanted, true); /* who was visited has not heard how far */
+    /* visit_objects does not say up to which revision it has read */
+    atomic_store(&c->parts[0].feed_wanted, true);
     for (size_t i = 0; i < c->count; i++) {
         struct part *p = &c->parts[i];
         struct store *part = atomic_load(&p->store);
@@ -162,7 +163,7 @@ static void start(struct store *s, struct owed_sink *sink)
     }
 }
 
-/* One that is away has them when it is back: take_up. */
+/* A cluster that is down gets the bounds in take_up. */
 static void set_bounds(struct store *s, const struct store_bounds *bounds)
 {
     struct clusters *c = clusters_of(s);

@@ -1,14 +1,14 @@
 /* Accounts split over several PostgreSQL clusters: one store in front of several.
  *
- * The first cluster is the home: it has partners, apps, clients, keys, people, sessions and the
- * audit log of their changes, besides the events of its own accounts. Each other one has all of the
- * events of its accounts, whatever becomes of them, and the audit log of what is done to them.
- * Which cluster has an account is said by its partner's document and never changes; the caller
- * tells (store_place). Nothing spans two clusters but what is said in spread.c, and each has its
- * own nodes, shards and leases: one that is away holds up nothing of the others.
+ * The first cluster is the home. It has the partners, apps, clients, keys, people, sessions and the
+ * audit log of their changes, besides the events of its own accounts. Each other cluster has all
+ * events of its accounts with everything that follows from them, and the audit log of actions on
+ * them. The partner's document names its cluster for good, and the caller passes it on
+ * (store_place). Only the operations in spread.c span clusters. Each cluster has its own nodes,
+ * shards and leases, so one that is down does not hold up the others.
  *
- * All clusters have the same key of hashes, which shows that they belong together, and each its
- * number in table meta: so they cannot be named in another order. */
+ * All clusters have the same hash secret, which shows that they belong together. Each has its
+ * number in table meta, so a configuration that lists them in another order is refused. */
 #pragma once
 
 #include "store/clusters/map.h"
@@ -20,47 +20,47 @@
 #define CLUSTERS_MAGIC 0xC1057E25u
 
 struct clusters;
-struct piece; /* of a request that concerns several */
+struct piece; /* the part of a request that goes to one cluster */
 
 struct part {
     struct clusters *all;
     uint32_t index;
-    struct store *_Atomic store; /* NULL: it could not be opened yet; never of the home */
+    struct store *_Atomic store; /* NULL: it could not be opened yet; never NULL for the home */
     struct store_watcher watcher;
     struct owed_sink sink;
-    atomic_bool feed_wanted; /* the keeper's to do */
+    atomic_bool feed_wanted; /* the keeper is to read the cluster's change log */
     struct queue to_keeper;
     pthread_t keeper;
-    /* The keeper's own. */
+    /* used by the keeper's thread only */
     int64_t open_mono_ms;
-    long long marked; /* the highest revision of the home that is known to stand there */
+    long long marked; /* the highest home revision that this cluster's mark is known to have */
 };
 
 struct clusters {
     struct store store;
     uint32_t magic;
     struct clusters_store_options options; /* the URIs are copies */
-    struct store_bounds bounds;            /* as last set; behind `opening` */
+    struct store_bounds bounds;            /* as last set; guarded by `opening` */
     char *uris[CLUSTERS_MOST];
     struct part parts[CLUSTERS_MOST];
     size_t count;
     struct hash_secret secret;
     struct cluster_map *accounts, *apps;
-    struct leases leases; /* finds the right ones */
-    struct leases closed; /* of one that is not open: nothing is held */
+    struct leases leases; /* asks the leases of the lane's cluster */
+    struct leases closed; /* for a cluster that is not open: holds no shard */
     struct owed_sink *sink;
     struct store_watcher *_Atomic watcher;
-    pthread_mutex_t opening; /* held while one is opened late, or the watcher changes */
-    /* Revisions of the home: that this node has made, that others were said to have made, and up to
-     * which it was read. */
+    pthread_mutex_t opening; /* held while a cluster is opened late or the watcher changes */
+    /* Revisions of the home: the latest that this node has written, the latest that a mark of
+     * another node names, and the latest that this node has read. */
     atomic_llong changed, told, heard;
     bool started;
     atomic_bool stopping;
-    atomic_llong split_bytes;   /* of requests with events of several that are not done */
-    pthread_mutex_t lock;       /* of what follows */
-    struct piece *again;        /* parts of requests that must be tried again */
-    bool keeper_over;           /* nobody tries any more */
-    struct lane_backlog *aside; /* of apps that are not known yet */
+    atomic_llong split_bytes;   /* of unfinished requests with events of several clusters */
+    pthread_mutex_t lock;       /* guards the members below */
+    struct piece *again;        /* parts of requests that must be submitted again */
+    bool keeper_over;           /* no keeper submits them again any more */
+    struct lane_backlog *aside; /* waiting lanes of apps that are not known yet */
     size_t aside_count, aside_capacity;
 };
 
@@ -76,13 +76,13 @@ static inline struct store *clusters_home(struct clusters *c)
     return atomic_load(&c->parts[0].store);
 }
 
-/* The store of a cluster that can be asked now; NULL: it is away, ask later. */
+/* The store of a cluster. NULL: the cluster is down, ask later. */
 struct store *clusters_reach(struct clusters *c, uint32_t index);
-/* Has no thread: runs a task at once on the one that posts it, even two at a time. For what only
- * counts and passes on. */
+/* An executor without a thread: runs a task at once on the thread that posts it, even two at a
+ * time. Only for tasks that count and pass on. */
 extern struct executor clusters_here;
 
-/* spread.c: what may concern several */
+/* spread.c: operations that may concern several clusters */
 void clusters_submit(struct clusters *c, struct intake_batch *batch);
 void clusters_list_objects(struct clusters *c, struct object_list *list);
 void clusters_check_books(struct clusters *c, struct books_check *check);
@@ -91,7 +91,7 @@ void piece_submit(struct piece *p);
 struct piece *piece_next(const struct piece *p);
 struct piece *piece_before(struct piece *p, struct piece *list); /* the list with p in front */
 
-/* keeper.c: what the home tells by way of the others, and whoever is late */
+/* keeper.c: changes in the home, late clusters, resubmitted requests */
 void clusters_change_object(struct clusters *c, struct object_change *change);
 void clusters_feed(struct clusters *c, struct object_feed *feed);
 void clusters_watch(struct store *s, struct store_watcher *watcher);
@@ -100,11 +100,12 @@ void clusters_wake_keepers(struct clusters *c);
 void clusters_again(struct clusters *c, struct piece *p);
 void *clusters_keeper_main(void *part);
 void clusters_init_part(struct clusters *c, uint32_t index);
-/* Opens it. False: *ret_why. */
+/* Opens a cluster. False: *ret_why says why. */
 MUST_CHECK bool clusters_open_part(struct clusters *c, uint32_t index, char **ret_why);
 
-/* aside.c: what a cluster tells of apps that this node has not heard of yet, on its threads */
+/* aside.c: waiting lanes and callbacks as a cluster announces them, on the cluster's threads */
 void clusters_tell_waiting(struct part *p, const struct lane_backlog *lanes, size_t count);
 void clusters_owed(struct owed_sink *sink, struct callback **callbacks, size_t count);
-void clusters_app_known(struct clusters *c, uint32_t app_no); /* placed: on any thread */
-void clusters_tell_aside(struct clusters *c);                 /* what is known by now */
+/* the app has been placed; any thread */
+void clusters_app_known(struct clusters *c, uint32_t app_no);
+void clusters_tell_aside(struct clusters *c); /* announces the lanes whose apps are known by now */

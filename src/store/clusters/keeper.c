@@ -1,16 +1,16 @@
-/* What other nodes have changed in the home, told by way of the other clusters too; clusters that
- * are late; parts of requests that are tried again.
+/* One keeper thread for each cluster: it passes on word of changes in the home, opens its cluster
+ * late if it was down at the start, and submits parts of requests again.
  *
- * A node that cannot reach the home does not know whether a key or a session is still good, unless
- * nothing was changed there: when the home is down for all, nobody can. So whoever changes
- * something in the home leaves a mark in every other cluster that it reaches: the home's revision
- * behind the change. A node that finds one there that it has not read up to, and cannot read the
- * home, knows that it is behind: it stops answering for keys and sessions after the same time as a
- * node with one cluster does. One without word of a change goes on. A mark never goes back: it is
- * judged by the feed, which tells of those that others have left.
+ * A node that cannot reach the home does not know whether a key or a session is still valid. If the
+ * home is down for all nodes, nobody can change one. So a node that changes something in the home
+ * writes a mark into every other cluster that it reaches: the home's revision after the change. A
+ * node that reads a mark beyond the revision that it has read, and cannot read the home, knows that
+ * it is behind. It stops answering for keys and sessions after the same time as a node with one
+ * cluster does. A node that reads no such mark goes on. A mark only grows: it is written by
+ * compare-and-set against the cluster's change log.
  *
- * Each cluster has a keeper of its own, so that one that hangs holds up no other; the home's does
- * what is of all. */
+ * The keepers are separate so that a cluster that hangs does not hold up the others. The home's
+ * keeper also does the work that concerns all clusters. */
 #include "store/clusters/clusters.h"
 
 #include "base/alloc.h"
@@ -35,8 +35,7 @@ void clusters_wake_keepers(struct clusters *c)
         wake_keeper(&c->parts[i]);
 }
 
-/* --- what the parts tell ------------------------------------------------------------------------
- */
+/* --- what the clusters announce -------------------------------------------------------------- */
 
 static struct part *part_of(struct store_watcher *w)
 {
@@ -69,7 +68,8 @@ static void panelist_erased(struct store_watcher *w, uint32_t account_no)
         to->erased(to, account_no);
 }
 
-/* Those of the home are the asker's; of the others there are marks and erasures. */
+/* Changes in the home are passed on to the watcher. The other clusters' change logs have only marks
+ * and erasures, and the keeper reads them. */
 static void objects_changed(struct store_watcher *w)
 {
     struct part *p = part_of(w);
@@ -106,7 +106,8 @@ void clusters_init_part(struct clusters *c, uint32_t index)
     queue_init(&p->to_keeper);
 }
 
-/* When this returns, who watched before is told nothing more: the stores see to that. */
+/* When this returns, the earlier watcher is not called any more: store_watch guarantees that for
+ * each cluster. */
 void clusters_watch(struct store *s, struct store_watcher *watcher)
 {
     struct clusters *c = clusters_of(s);
@@ -135,7 +136,7 @@ struct changing {
     struct clusters *all;
 };
 
-/* Who may do what, and with what settings. */
+/* True for the kinds that say who may do what, and for settings. */
 static bool must_be_known(enum object_kind kind)
 {
     return kind != OBJECT_AUDIT && kind != OBJECT_RECOVERY && kind != OBJECT_NOTICE &&
@@ -205,7 +206,7 @@ static void feed_done(struct task *task)
 void clusters_feed(struct clusters *c, struct object_feed *feed)
 {
     struct store *home = clusters_reach(c, 0);
-    if (!home) { /* who asks would wait for it before each change */
+    if (!home) { /* an asker would wait for the home before each change */
         atomic_store(&c->parts[0].feed_wanted, true);
         feed->status = STORE_BUSY;
         feed->count = 0;
@@ -239,7 +240,9 @@ bool clusters_fresh(struct leases *l, int64_t mono_ms)
 
 /* --- the keeper ------------------------------------------------------------------------------- */
 
-/* Refused where another node has left one meanwhile, which may be higher: the feed says. */
+/* Writes this node's latest home revision as the cluster's mark. The cluster refuses it as stale if
+ * another node has written one since this node read the change log, because that mark may be
+ * higher. */
 static void leave_mark(struct part *p, struct store *to, struct waiter *done)
 {
     long long revision = atomic_load(&p->all->changed);
@@ -275,7 +278,7 @@ static void read_mark(struct part *p, struct str text)
     raise_to(&p->all->told, revision);
 }
 
-/* There are marks in it, and word of erasures, which the store tells of by itself. */
+/* Reads the cluster's change log for marks. The store itself announces the erasures in it. */
 static void read_feed(struct part *p, struct store *from, struct waiter *done)
 {
     bool more = atomic_exchange(&p->feed_wanted, false);
@@ -294,17 +297,18 @@ static void read_feed(struct part *p, struct store *from, struct waiter *done)
     }
 }
 
-/* Who could not read it is told to read it now. */
+/* Announces changes in the home again if the home could not be read when they were announced
+ * first. */
 static void tell_of_home(struct clusters *c)
 {
-    pthread_mutex_lock(&c->opening); /* the watcher stays as long */
+    pthread_mutex_lock(&c->opening); /* keeps the watcher registered during the call */
     struct store_watcher *to = atomic_load(&c->watcher);
     if (to && clusters_reach(c, 0) && atomic_exchange(&c->parts[0].feed_wanted, false))
         to->objects(to);
     pthread_mutex_unlock(&c->opening);
 }
 
-/* The others have marks, and a feed from here on. */
+/* The other kinds of objects are the home's. Later marks come by the change log. */
 static void visit_mark(void *part, enum object_kind kind, struct str id, struct str document)
 {
     (void)id;
@@ -326,12 +330,13 @@ static struct store *open_part(struct clusters *c, uint32_t index, char **ret_wh
     options.cluster = index;
     options.hash_secret = index ? &c->secret : NULL;
     if (index)
-        options.replica_uri = NULL; /* it is the home's */
+        options.replica_uri = NULL; /* the replica is the home's */
     struct store *s = postgresql_store_open(&options, ret_why);
     c->parts[index].open_mono_ms = env_mono_ms(env_real()) + OPEN_EVERY_MS;
     if (s && index)
         store_visit_objects(s, visit_mark, &c->parts[index]);
-    if (s && index && has_failed(s)) { /* gone again: it is late, and nothing else ends by that */
+    if (s && index && has_failed(s)) {
+        /* it went down again: only this cluster is late, the others go on */
         store_close(s);
         s = NULL;
         *ret_why = xstrdup("what it has could not be read");
@@ -350,12 +355,13 @@ bool clusters_open_part(struct clusters *c, uint32_t index, char **ret_why)
     return true;
 }
 
-/* As the daemon does with what is there when it starts: what waits, the watcher, the threads. */
+/* Does for a late cluster what the daemon does at its start: waiting lanes, the watcher, the
+ * threads. */
 static void take_up(struct clusters *c, struct part *p, struct store *s)
 {
     struct lane_backlog *lanes = NULL;
     size_t count = store_backlog(s, &lanes);
-    bool failed = has_failed(s); /* it went away again meanwhile */
+    bool failed = has_failed(s); /* the cluster went down again meanwhile */
     pthread_mutex_lock(&c->opening);
     bool over = failed || atomic_load(&c->stopping);
     struct store_watcher *to = atomic_load(&c->watcher);
@@ -395,7 +401,7 @@ void clusters_again(struct clusters *c, struct piece *p)
         c->again = piece_before(p, c->again);
     pthread_mutex_unlock(&c->lock);
     if (over)
-        piece_submit(p); /* refused, which ends it */
+        piece_submit(p); /* it is refused, which ends the request */
 }
 
 static void try_again(struct clusters *c, bool over)
@@ -425,7 +431,7 @@ static bool wait_for_work(struct part *p)
     return !atomic_load(&c->stopping);
 }
 
-/* What others have left first: a mark is judged by it. */
+/* The change log is read first, because a mark is compared against it. */
 static void keep_part(struct part *p, struct waiter *done)
 {
     if (!atomic_load(&p->store))

@@ -1,4 +1,5 @@
-/* Numbers are given in turn: a byte each, in chunks made when first needed. */
+/* Numbers are assigned consecutively, so the map has a byte for each, in chunks that are made when
+ * first needed. */
 #include "store/clusters/map.h"
 
 #include "base/alloc.h"
@@ -29,7 +30,7 @@ void cluster_map_free(struct cluster_map *map)
     free(map);
 }
 
-/* By one thread at a time: the one that changes the directory. */
+/* Called by one thread at a time: the one that changes the directory. */
 void cluster_map_set(struct cluster_map *map, uint32_t no, uint32_t cluster)
 {
     ASSERT(cluster <= UINT8_MAX);

@@ -1,5 +1,6 @@
-/* Which cluster has what, by number (an account's, an app's): read on any thread without a lock,
- * written before anything is asked of that number. What was never written is in the first. */
+/* Which cluster an account or an app is in, by its number. Reads take no lock, on any thread; a
+ * number is set before anything is asked of it. A number that was never set is in the first
+ * cluster. */
 #pragma once
 
 #include <stdint.h>

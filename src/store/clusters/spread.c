@@ -1,19 +1,20 @@
-/* What concerns several clusters: events of accounts of several in one request, lists of the audit
- * log, rounds of the books, numbers.
+/* Operations that concern several clusters: requests with events of several accounts, lists of the
+ * audit log, checks of the books, numbers.
  *
- * A request with events of several clusters is taken whole or refused whole: it is refused when one
- * of them does not take events. One that stops taking them in between is asked again until it does,
- * so that nobody is told that nothing is stored when something is; who asked is told meanwhile that
- * it is not known yet, as of any commit in doubt (docs/operators/postgresql.md). Once they have
- * been told so a part is given up: it may be refused for ever, and whoever sends the request again
- * brings it along. What all such requests hold is bounded, too. */
+ * A request with events of several clusters is accepted whole or refused whole. It is refused if
+ * one of the clusters does not accept events. If a cluster stops accepting after another has stored
+ * its part, the part is submitted again until it is accepted, so that nobody is told that nothing
+ * is stored when something is. The sender is told meanwhile that the result is unknown, as for any
+ * commit in doubt (docs/operators/postgresql.md). After that (SPLIT_MS) the part is given up: it
+ * might be refused for ever, and the sender repeats the request. The bytes of all such requests
+ * together are bounded. */
 #include "store/clusters/clusters.h"
 
 #include "base/alloc.h"
 
 #include <stdlib.h>
 
-/* Longer than who asked waits for the end (docs/operators/limits.md). */
+/* Longer than the sender waits for an answer (docs/operators/limits.md). */
 #define SPLIT_MS 40000
 
 /* --- events ----------------------------------------------------------------------------------- */
@@ -21,16 +22,16 @@
 struct piece {
     struct intake_batch batch;
     struct split *split;
-    struct piece *next; /* of those that are tried again */
+    struct piece *next; /* in the list of those to submit again */
     uint32_t cluster;
-    size_t *places; /* of its items in the whole */
+    size_t *places; /* indices of its items in the whole batch */
 };
 
 struct split {
     struct clusters *all;
     struct intake_batch *whole;
     int64_t give_up_mono_ms;
-    atomic_int left; /* pieces under way */
+    atomic_int left; /* parts without an answer */
     size_t count;
     struct piece pieces[];
 };
@@ -63,13 +64,14 @@ static void end_split(struct split *split, enum store_status status)
     free(split);
 }
 
-/* Nothing of it is stored. */
+/* True if none of its events are stored. */
 static bool is_refused(const struct piece *p)
 {
     return p->batch.status == STORE_BUSY || p->batch.status == STORE_REFUSED;
 }
 
-/* All have been answered. Those that were refused though another was not must be taken, too. */
+/* Runs when all parts have an answer. Parts that were refused are submitted again if another part
+ * was accepted. */
 static void judge_split(struct split *split)
 {
     size_t refused = 0, failed = 0;
@@ -161,7 +163,7 @@ static struct split *split_up(struct clusters *c, struct intake_batch *whole, co
     return split;
 }
 
-/* One alone is taken whatever its size. */
+/* A single request is accepted whatever its size. */
 static bool take_room(struct clusters *c, const struct intake_batch *batch)
 {
     long long bytes = (long long)batch->bytes;
@@ -206,7 +208,7 @@ void clusters_submit(struct clusters *c, struct intake_batch *batch)
         return;
     }
     struct split *split = split_up(c, batch, in);
-    size_t count = split->count; /* the last one that is done frees it */
+    size_t count = split->count; /* the last part that ends frees the split */
     atomic_store(&split->left, (int)count);
     for (size_t i = 0; i < count; i++)
         piece_submit(&split->pieces[i]);
@@ -220,7 +222,7 @@ struct list_fanout;
 struct fanout_part {
     struct object_list list;
     struct list_fanout *gathering;
-    size_t taken; /* of its rows */
+    size_t taken; /* rows already merged */
 };
 
 struct list_fanout {
@@ -230,8 +232,8 @@ struct list_fanout {
     struct fanout_part of[CLUSTERS_MOST];
 };
 
-/* The one whose next row is the highest; NULL: one is at its end and has more behind it, or all
- * are. */
+/* The list whose next row has the highest id. NULL: all rows are merged, or one list has no rows
+ * left here but more in its store. */
 static struct fanout_part *highest(struct list_fanout *g)
 {
     struct fanout_part *best = NULL;
@@ -282,7 +284,7 @@ static void list_done(struct task *task)
     executor_post(asker->reply_to, &asker->done);
 }
 
-/* The home, and the cluster of the account, or all where it may be any's. */
+/* Asks the home and the account's cluster; all clusters if no account is given. */
 void clusters_list_objects(struct clusters *c, struct object_list *list)
 {
     struct store *to[CLUSTERS_MOST] = {0};
@@ -306,7 +308,7 @@ void clusters_list_objects(struct clusters *c, struct object_list *list)
             .status = STORE_BUSY,
         };
     }
-    size_t count = g->count; /* the last one that is done frees it */
+    size_t count = g->count; /* the last list that ends frees it */
     atomic_store(&g->left, (int)count);
     for (size_t i = 0; i < count; i++) {
         if (to[i])
@@ -318,8 +320,8 @@ void clusters_list_objects(struct clusters *c, struct object_list *list)
 
 /* --- the books ----------------------------------------------------------------------------------
  *
- * A check goes on in the next cluster where one is at its end, as long as something still fits: so
- * a position is just the last account and day, and the cluster is that of the account. */
+ * A check goes on in the next cluster when one is finished, while its bounds allow more. A position
+ * is the last account and day, and the account tells the cluster. */
 
 struct books_fanout {
     struct books_check check;
@@ -387,7 +389,8 @@ static void check_done(struct task *task)
         ask_check(k);
         return;
     }
-    /* Where one is away, what was looked at before it counts, and it is asked next. */
+    /* If a cluster is down, the days checked so far count, and the next check begins with that
+     * cluster. */
     asker->status = asker->days > 0 ? STORE_OK : k->check.status;
     asker->more = !good || k->check.more || !last;
     free(k);
@@ -458,7 +461,8 @@ static void add_numbers(struct store_numbers *to, const struct store_numbers *n)
     to->accepting |= n->accepting;
 }
 
-/* Sums. Events are taken as long as one cluster takes those of its accounts. */
+/* Sums over the clusters. The store accepts events while at least one cluster accepts those of its
+ * accounts. */
 void clusters_get_numbers(struct store *s, struct store_numbers *ret)
 {
     struct clusters *c = clusters_of(s);

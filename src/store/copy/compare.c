@@ -1,5 +1,5 @@
-/* Both stores from end to end, row beside row: a digest of each, and where they first differ. The
- * digest is BLAKE2b of the rows' bytes in their order (records.h), behind the key of all hashes. */
+/* Reads both stores from end to end, row beside row: a digest of each, and the first difference.
+ * The digest is BLAKE2b of the hash secret and the rows' bytes in order (records.h). */
 #include "store/copy/sides.h"
 
 #include "base/alloc.h"
@@ -8,13 +8,13 @@
 
 _Static_assert(COPY_DIGEST_BYTES == crypto_generichash_BYTES, "BLAKE2b (RFC 7693), 256 bits");
 
-/* A store, a row at a time. */
+/* A store that is read row by row. */
 struct compared_store {
     struct copy_source *source;
     struct copy_chunk chunk;
     size_t row;
-    bool ended;       /* the section */
-    struct buf bytes; /* of the row; empty: there is none any more */
+    bool ended;       /* the section is over */
+    struct buf bytes; /* of the row; empty at the end */
     crypto_generichash_state digest;
 };
 

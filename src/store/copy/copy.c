@@ -1,5 +1,5 @@
-/* The walk of a copy: what the source is and whether it will do, chunk by chunk into the target,
- * then both read anew. */
+/* A copy: checks the source, writes it chunk by chunk into the target, then reads and compares
+ * both. */
 #include "store/copy/sides.h"
 
 #include "base/alloc.h"
@@ -37,7 +37,7 @@ static struct copy_target *open_target(struct copying *c)
                       : copy_sqlite_target(place->directory, c->from, mark, c->ret_why);
 }
 
-/* Before the target is touched. */
+/* Judges the source's objects before the target is touched. */
 static bool judge_objects(struct copying *c)
 {
     struct copy_position start = {.section = COPY_OBJECTS};
@@ -96,7 +96,8 @@ static enum copy_end compare_written(struct copying *c)
     return end;
 }
 
-/* The source is locked where it can be; where it cannot, its own marks tell. */
+/* A SQLite source is locked. A PostgreSQL source cannot be locked, so its mark tells whether it was
+ * used. */
 static bool is_unchanged(struct copying *c)
 {
     struct buf mark = {0};

@@ -1,4 +1,4 @@
-/* Whether a database is in use is told by the leases that its daemons keep in it. */
+/* The leases that daemons keep in a database tell whether it is in use. */
 #include "store/copy/postgresql_side.h"
 
 #include "base/alloc.h"
@@ -10,10 +10,10 @@
 #include "store/postgresql/schema.h"
 
 #define LOOK_MS 200
-/* A node that was killed, and a second. */
+/* The lease of a node that was killed, and a second. */
 #define PATIENCE_MS (NODE_LEASE_MS + 1000)
 
-/* How long it may last until the last node's lease is over; 0: there is none. */
+/* How long until the last node's lease ends; 0: there is none. */
 static bool held_for_ms(struct pg *pg, int64_t *ret)
 {
     pg_begin(pg, true);
@@ -38,7 +38,7 @@ static bool is_free(struct pg *pg)
     return false;
 }
 
-/* Nothing is made here: a source is left as it is. */
+/* Makes no tables: a source stays as it is. */
 static bool is_of_this_version(struct pg *pg)
 {
     pg_begin(pg, true);

@@ -1,5 +1,5 @@
-/* Reading a database from end to end, a short transaction for each chunk: nobody else writes to it.
- */
+/* Reads a database from end to end, one short transaction for each chunk, as nobody else writes to
+ * it. */
 #include "store/copy/postgresql_side.h"
 
 #include "base/alloc.h"
@@ -152,8 +152,8 @@ static void take_row(const PGresult *r, int at, struct copy_chunk *c)
     event_keep(&to->event, &c->arena);
 }
 
-/* Goes on in the period, or begins the next one there is. *ret_at: the statement; -1: none is left.
- */
+/* Goes on in the period, or in the next one that exists. *ret_at: the statement; -1: none is
+ * left. */
 static bool ask_rows(struct postgresql_source *s, int *ret_at)
 {
     struct pg *pg = &s->pg;
@@ -234,7 +234,7 @@ static int ask_keys(struct postgresql_source *s, struct copy_chunk *c)
                             " JOIN event_key k ON k.account_no=u.a AND k.key=u.k");
 }
 
-/* By the chunk's runs of numbers of one account. */
+/* By runs of consecutive events of one account in the chunk. */
 static int ask_attempts(struct postgresql_source *s, const struct copy_chunk *c)
 {
     table_begin(&s->table, "ill");
@@ -312,7 +312,7 @@ static bool seek(struct copy_source *source, const struct copy_position *at)
     struct postgresql_source *s = self_of(source);
     s->at = *at;
     if (at->section == COPY_EVENTS && at->n[1] == 0)
-        s->at.n[0] = INT32_MIN; /* before the first period there can be */
+        s->at.n[0] = INT32_MIN; /* before the first possible period */
     return true;
 }
 

@@ -1,6 +1,5 @@
-/* Filling a database: a transaction for each chunk, as arrays that a statement unnests, with the
- * position behind it. Whoever else writes the position meanwhile is another copy: then neither goes
- * on in silence. */
+/* Fills a database: one transaction for each chunk, with arrays that a statement unnests, and the
+ * position after it. If another copy has moved the position, this one fails. */
 #include "store/copy/postgresql_side.h"
 
 #include "base/alloc.h"
@@ -19,7 +18,7 @@ struct postgresql_target {
     struct pg_partitions partitions;
     struct pg_table table;
     struct changes changes;
-    struct buf position; /* as it stands in the database */
+    struct buf position; /* as the database has it */
     char *uri;
 };
 
@@ -36,7 +35,7 @@ static bool failed(struct postgresql_target *t)
     return false;
 }
 
-/* One statement for the rows that are in the table; none for none. */
+/* Sends one statement for the rows in the table; none if the table is empty. */
 static void send(struct postgresql_target *t, const char *sql)
 {
     if (table_rows(&t->table) == 0)
@@ -212,7 +211,7 @@ static void write_attempts(struct postgresql_target *t, const struct copy_chunk 
     send(t, pg_add_attempts);
 }
 
-/* Runs of one account, in the order of numbers: where it stands behind the last. */
+/* For each run of one account, by event number: the account's state after its last event. */
 static void write_accounts(struct postgresql_target *t, const struct copy_chunk *c)
 {
     table_begin(&t->table, "illil");
@@ -249,7 +248,7 @@ static void write_accounts(struct postgresql_target *t, const struct copy_chunk 
             " ON CONFLICT DO NOTHING");
 }
 
-/* What waits, and the totals. */
+/* Writes the waiting callbacks and the totals. */
 static void write_standing(struct postgresql_target *t, const struct copy_chunk *c)
 {
     struct changes *ch = &t->changes;
@@ -281,7 +280,7 @@ static void write_events(struct postgresql_target *t, const struct copy_chunk *c
     write_standing(t, c);
 }
 
-/* Outside of the transaction: making one locks out nobody, but ends one. */
+/* Outside of the chunk's transaction, because making a partition ends the transaction. */
 static bool make_partitions(struct postgresql_target *t, const struct copy_chunk *c)
 {
     enum pg_fate fate = PG_FINE;
@@ -304,7 +303,7 @@ static void put_meta(struct pg *pg, const char *name, struct str value)
                  " SET value=excluded.value");
 }
 
-/* The statement whose one row must be 1. */
+/* The statement; its one row must be 1. */
 static int move_position(struct postgresql_target *t, const struct copy_position *to,
                          struct buf *ret_text)
 {
@@ -348,8 +347,8 @@ static bool write_chunk(struct copy_target *target, struct copy_chunk *c)
 
 /* --- life ------------------------------------------------------------------------------------- */
 
-/* Whoever reads next must not be planned for as if the tables were empty. Where it cannot be done
- * now, the server does it by itself in a minute. */
+/* Without statistics the planner would take the tables for empty. If it fails here, autovacuum does
+ * it within about a minute. */
 static void analyze(struct postgresql_target *t)
 {
     static const char *const tables[] = {"account",   "account_period", "event",   "body",
@@ -398,7 +397,7 @@ static void close_target(struct copy_target *target)
 
 static const struct copy_target_ops ops = {write_chunk, reread, finish, close_target};
 
-/* An empty database becomes the copy's. */
+/* Marks an empty database as the target of this copy. */
 static bool begin(struct postgresql_target *t, const struct copy_source *from, struct str mark)
 {
     struct pg *pg = &t->pg;

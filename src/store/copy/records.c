@@ -8,7 +8,7 @@
 
 void copy_chunk_begin(struct copy_chunk *c, const struct copy_position *at)
 {
-    arena_free(&c->arena); /* what is large in it would be kept for good */
+    arena_free(&c->arena); /* frees it, because the arena would keep a large chunk's memory */
     *c = (struct copy_chunk){.section = at->section, .end = *at};
 }
 

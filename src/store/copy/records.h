@@ -1,14 +1,14 @@
-/* What a store holds, in the words of none of them, and in one order:
+/* The contents of a store in a form of its own, in one order:
  *
  *   objects   by kind, then id (bytes)
  *   events    by period of acceptance, account, event number; each with its attempts by number and
  *             time. The period is that of PostgreSQL's partitions (30 days; an account's never goes
- *             back), so that what is kept as long lies together in the other store too.
+ *             back), so that events with the same retention lie together in the target, too.
  *   reports   by account, day, client
  *   books     by account, day, app, lane, tests, state
  *
- * What follows from these is not here, and made anew by whoever writes: what waits in which lane,
- * reversals, payments of the cap, sets of active panelists, totals. */
+ * The target derives everything else: waiting callbacks by lane, reversals, payments of the cap,
+ * sets of active panelists, totals. */
 #pragma once
 
 #include "base/arena.h"
@@ -25,11 +25,11 @@ struct copied_object {
 };
 
 struct copied_event {
-    struct event event; /* whole, with key and content; body: as far as kept */
+    struct event event; /* whole, with key and content; its body if it is kept */
     struct callback_status status;
     int32_t period;
     bool erased;
-    unsigned counted; /* bits: 1 in the total of delivered ones, 2 of dead ones */
+    unsigned counted; /* bits: 1 counted in the total of delivered callbacks, 2 of dead ones */
     struct attempt *log;
     size_t log_count;
 };
@@ -46,18 +46,18 @@ struct copied_book {
     struct statement_sums sums;
 };
 
-/* Behind a row, or (all zero but for the section) before a section's first one. */
+/* A position after a row, or (all zero but the section) before a section's first row. */
 #define COPY_POSITION_ID_BYTES 512
 struct copy_position {
     enum copy_section section;
-    int64_t n[6]; /* what the section is ordered by */
+    int64_t n[6]; /* the values that order the section */
     size_t id_bytes;
     char id[COPY_POSITION_ID_BYTES]; /* of an object */
 };
 
-/* Some rows of one section, and the position behind them. */
+/* Some rows of one section, and the position after them. */
 struct copy_chunk {
-    struct arena arena; /* has all of it */
+    struct arena arena; /* owns all of it */
     enum copy_section section;
     size_t count; /* 0: the section is over */
     struct copied_object *objects;
@@ -67,19 +67,19 @@ struct copy_chunk {
     struct copy_position end;
 };
 
-void copy_chunk_begin(struct copy_chunk *c, const struct copy_position *at); /* empties it */
+void copy_chunk_begin(struct copy_chunk *c, const struct copy_position *at); /* empties the chunk */
 /* Sets the end from the last row. */
 void copy_chunk_end(struct copy_chunk *c, const struct copy_position *at);
 
-/* The log's order. */
+/* Sorts the attempts by number and time. */
 void copied_event_sort_log(struct copied_event *e);
 
-/* One row as bytes: numbers of 8 bytes, the most significant first (sums of money 16), texts behind
- * their length, absent ones behind a length of all ones. What is compared and digested. */
+/* One row as bytes, for comparison and digest: numbers of 8 bytes, big-endian (sums of money 16),
+ * texts after their length, absent texts as a length of all ones. */
 void copy_encode(const struct copy_chunk *c, size_t row, struct buf *to);
-/* The row for a person: "event e-17 of account 3". */
+/* Names the row for a person: "event e-17 of account 3". */
 void copy_name_row(const struct copy_chunk *c, size_t row, struct buf *to);
 
-/* A position as text, for who keeps it. */
+/* A position as text, for a target that stores it. */
 void copy_position_print(const struct copy_position *at, struct buf *to);
 MUST_CHECK bool copy_position_parse(struct str text, struct copy_position *ret);

@@ -1,4 +1,4 @@
-/* Attempts by block: one look into each day's table for 64 neighbouring events. */
+/* Reads attempts by block: one look-up in each day's table for 64 neighbouring events. */
 #include "store/copy/sqlite_log.h"
 
 #include "base/alloc.h"

@@ -1,8 +1,8 @@
-/* Reading a SQLite store from end to end. It is locked as a daemon would lock it, and what its
- * journal has is applied first, as a start does.
+/* Reads a SQLite store from end to end. Locks it as a daemon would, and applies its journal first,
+ * as a start does.
  *
- * Events lie by account, and are wanted by period first: each account has a place up to which it
- * has been read, and a period takes from each what belongs to it. */
+ * SQLite orders events by account, the copy by period first. So each account has a position up to
+ * which it has been read, and for each period every account is read from there. */
 #include "store/copy/sides.h"
 
 #include "base/alloc.h"
@@ -25,8 +25,8 @@
 
 struct account_place {
     uint32_t account_no;
-    uint64_t next_id;    /* the first that is not read */
-    int32_t next_period; /* its own; NEVER: there is none */
+    uint64_t next_id;    /* the first event that is not read */
+    int32_t next_period; /* the period of next_id; NEVER: there is none */
 };
 
 struct sqlite_source {
@@ -35,7 +35,7 @@ struct sqlite_source {
     struct event_lookup lookup;
     struct copy_position at;
     struct account_place *accounts;
-    size_t account_count, account_capacity, account; /* the one that is being read */
+    size_t account_count, account_capacity, account; /* the index of the one being read */
     sqlite3_stmt *rows, *accepted;
     struct sqlite_log log;
 };
@@ -45,7 +45,7 @@ static struct sqlite_source *self_of(struct copy_source *s)
     return CONTAINER_OF(s, struct sqlite_source, source);
 }
 
-/* Whether all went well; else says what did not. */
+/* False: why says what failed. */
 static bool done(struct sqlite_source *s)
 {
     struct sql *q = &s->lookup.sql;
@@ -121,8 +121,7 @@ static void read_books(struct sqlite_source *s, struct copy_chunk *c)
     sql_finalize(rows);
 }
 
-/* --- where each account stands ------------------------------------------------------------------
- */
+/* --- the position in each account ------------------------------------------------------------ */
 
 static int32_t period_of(int64_t accepted_ms)
 {
@@ -140,7 +139,7 @@ static void look_ahead(struct sqlite_source *s, struct account_place *a)
     sql_reset(s->accepted);
 }
 
-/* The account's first event of that period or of a later one. */
+/* The account's first event of that period or a later one. */
 static uint64_t first_since(struct sqlite_source *s, uint32_t account_no, int32_t period)
 {
     int64_t from_ms = (int64_t)period * PG_PERIOD_DAYS * DAY_MS;
@@ -171,7 +170,7 @@ static void seek_events(struct sqlite_source *s)
 {
     int32_t period = (int32_t)s->at.n[0];
     uint32_t account_no = (uint32_t)s->at.n[1];
-    bool begin = account_no == 0; /* accounts are from 1 on: nothing has been read */
+    bool begin = account_no == 0; /* accounts begin at 1: nothing has been read */
     if (s->account_count == 0)
         list_accounts(s);
     for (size_t i = 0; i < s->account_count; i++) {
@@ -192,8 +191,8 @@ static void seek_events(struct sqlite_source *s)
         s->at.n[0] = INT32_MIN;
 }
 
-/* Goes to the next account that has something in the period, or else to the next period. False:
- * everything has been read. */
+/* Goes to the next account with events in the period, or else to the next period. False: everything
+ * has been read. */
 static bool next_place(struct sqlite_source *s)
 {
     for (;;) {
@@ -239,7 +238,7 @@ static bool take_row(struct sqlite_source *s, sqlite3_stmt *rows, const struct e
     return true;
 }
 
-/* What one account has in the period, as far as the chunk has room. */
+/* Reads the account's events in the period, as far as the chunk has room. */
 static void read_account(struct sqlite_source *s, struct copy_chunk *c)
 {
     struct sql *q = &s->lookup.sql;
@@ -353,7 +352,7 @@ struct copy_source *copy_sqlite_source_of_file(const char *database, char **ret_
     return NULL;
 }
 
-/* What is acknowledged and in the journal alone goes into the database. */
+/* Applies the groups that are only in the journal to the database. */
 static bool settle(const char *directory, const char *database, char **ret_why)
 {
     struct apply apply = {0};
@@ -362,7 +361,7 @@ static bool settle(const char *directory, const char *database, char **ret_why)
     bool good = sql_open(&apply.sql, database, NULL, true, ret_why);
     if (good) {
         schema_configure(&apply.sql, true, SCHEMA_CACHE_KIB_WRITER);
-        /* A backup or a copy that no daemon has started on has none yet. */
+        /* A backup or a copy that no daemon has opened has no journal yet. */
         bool none = access(journal, F_OK) != 0 && meta_get_position(&apply.sql).segment == 0;
         good = none || recover_tail(&apply, &view, disk_real(), database, journal, ret_why);
     }

@@ -1,7 +1,7 @@
-/* Filling a SQLite store: a file beside the one that a daemon would open, which becomes that one at
- * the end. Events go in as memtables, by the code that every event goes in by (apply.h), so that
- * what follows from them (segments, sets, what waits, the cap) is made as ever; then the sums of
- * reports and the ledger are put in place of what came of that. */
+/* Fills a SQLite store: a file beside the one that a daemon would open, linked to that name at the
+ * end. Events go in as memtables, by the code that applies every event (apply.h), so that
+ * everything derived from them (segments, sets, waiting callbacks, the cap) is made as usual. Then
+ * the sums of reports and the books replace the derived ones. */
 #include "store/copy/sides.h"
 
 #include "base/alloc.h"
@@ -18,7 +18,7 @@
 #include "store/sqlite/report_row.h"
 #include "store/sqlite/schema.h"
 
-/* To a memtable: what a transaction costs is shared by so many. */
+/* Events in a memtable, to share the cost of a transaction. */
 #define MEMTABLE_EVENTS 16384
 
 #define META_POSITION "copy_position"
@@ -28,12 +28,12 @@ struct sqlite_target {
     struct copy_target target;
     int lock;
     char *directory, *database, *part;
-    struct apply apply; /* on `part` */
+    struct apply apply; /* writes to `part` */
     int64_t last_accepted_ms;
-    struct memtable *memtable; /* being filled; NULL: none */
-    size_t *erased;            /* of its events */
+    struct memtable *memtable; /* being filled; may be NULL */
+    size_t *erased;            /* indices into its events */
     size_t erased_count, erased_capacity;
-    const struct copy_position *next; /* behind what is being written */
+    const struct copy_position *next; /* the position after the rows being written */
 };
 
 static struct sqlite_target *self_of(struct copy_target *t)
@@ -70,7 +70,8 @@ static void set_position(struct sqlite_target *t)
 /* --- objects and events -------------------------------------------------------------------------
  */
 
-/* No segment has the body of an erased event, no search its panelist, and no cap its payment. */
+/* An erased event has no body in a segment, no panelist in the search, and no payment in the
+ * cap. */
 static void forget_panelist(struct apply *a, const struct event *e)
 {
     uint64_t id = event_id_of(e->account_no, e->event_no);
@@ -84,7 +85,7 @@ static void forget_panelist(struct apply *a, const struct event *e)
                e->app_no, hash, e->occurred_ms, id);
 }
 
-/* Before the commit of a memtable. */
+/* Runs before the commit of a memtable. */
 static void end_memtable(struct apply *a, void *context)
 {
     struct sqlite_target *t = context;
@@ -123,11 +124,11 @@ static bool apply(struct sqlite_target *t)
     memtable_free(t->memtable);
     t->memtable = NULL;
     t->erased_count = 0;
-    /* Else the WAL grows as large as the store. Nobody is in its way. */
+    /* Otherwise the WAL would grow as large as the store. */
     return good && checkpoint_run(&t->apply.sql, false) != CHECKPOINT_FAILED;
 }
 
-/* Applied when it is full, and at the end of its section. */
+/* Applies the memtable when it is full, and at the end of its section. */
 static bool write_memtable(struct sqlite_target *t, const struct copy_chunk *c)
 {
     if (!t->memtable)
@@ -165,7 +166,7 @@ static void write_books(struct sqlite_target *t, const struct copy_chunk *c)
                        &c->books[i].sums);
 }
 
-/* The first of them takes the place of what the events have come to. */
+/* The first chunk replaces the sums that were derived from the events. */
 static bool write_sums(struct sqlite_target *t, const struct copy_chunk *c)
 {
     struct sql *q = &t->apply.sql;
@@ -202,7 +203,7 @@ static struct copy_source *reread(struct copy_target *target, char **ret_why)
     return copy_sqlite_source_of_file(self_of(target)->part, ret_why);
 }
 
-/* One file, on disk, under the name that a start looks for. */
+/* Makes the part one durable file under the name that a daemon opens. */
 static bool finish(struct copy_target *target)
 {
     struct sqlite_target *t = self_of(target);
@@ -218,7 +219,7 @@ static bool finish(struct copy_target *target)
     int code = fd < 0 ? fd : disk->sync_file(disk, fd);
     if (fd >= 0)
         disk->close(disk, fd);
-    /* link, not rename: it refuses a file that has come to be there since. */
+    /* link, not rename: link refuses a file that was made meanwhile */
     if (code == 0 && link(t->part, t->database) != 0)
         code = -errno;
     if (code == 0 && unlink(t->part) != 0)
@@ -254,7 +255,7 @@ static struct str get_meta(struct sql *q, sqlite3_stmt **s, const char *name)
     return sql_row(q, *s) ? sql_str(*s, 0) : STR_NONE;
 }
 
-/* What the part has of this copy; or begins it. */
+/* Goes on with the copy that is in the part, or begins a new one. */
 static bool take_up(struct sqlite_target *t, const struct copy_source *from, struct str mark)
 {
     struct sql *q = &t->apply.sql;

@@ -1,5 +1,5 @@
-/* A ring of a few buffers that go round; the one being visited stays in its place until the next
- * is asked for. */
+/* A ring of a few buffers. The group being visited keeps its buffer until the visitor takes the
+ * next one. */
 #include "store/journal/ahead.h"
 
 #include "base/alloc.h"
@@ -10,10 +10,10 @@
 #define GROUPS 4
 
 struct ahead {
-    pthread_mutex_t lock; /* guards what follows */
+    pthread_mutex_t lock; /* guards the members below */
     pthread_cond_t changed;
     struct ahead_group groups[GROUPS];
-    size_t put, done; /* how many ever; those between are the visitor's */
+    size_t put, done; /* counts since the start; the groups between them are the visitor's */
     bool visiting, ended, stopped;
 };
 

@@ -1,12 +1,12 @@
 /* The check of a live journal.
  *
- * Groups up to the extent's end were durable before it was taken and are never written again, so
- * each must be whole, until its segment is released. A segment that is closed says nowhere where it
- * ends: it is complete if the next segment's first group follows its last one. It has no group at
- * all where the first one did not fit.
+ * Groups up to the extent's end were durable before the extent was taken and are never written
+ * again, so each must be whole until its segment is released. A closed segment does not store its
+ * end: it is complete if the next segment's first group follows its last one. It has no group at
+ * all if the first one did not fit.
  *
- * A fault is looked at twice, and told only if the segment is live behind the second look: a
- * segment that was released meanwhile may be gone, or be another one's file by now. */
+ * A fault is read twice, and reported only if the segment is live after the second read: a segment
+ * that was released meanwhile may be gone or its file reused. */
 #include "store/journal/check.h"
 
 #include "base/alloc.h"
@@ -27,19 +27,19 @@ struct checking {
     int fd;
     struct segment_head head; /* of the segment being read */
     char *bytes;              /* READ_BYTES, aligned */
-    uint64_t offset;          /* of those in its file */
-    size_t count;             /* of those that are there */
-    uint64_t sequence;        /* expected next; 0: not known */
+    uint64_t offset;          /* of `bytes` in the segment's file */
+    size_t count;             /* bytes read */
+    uint64_t sequence;        /* of the next group; 0: unknown */
     bool stopped;
 };
 
-/* What is wrong in a segment; why NULL: nothing. */
+/* A fault in a segment; why NULL: none. */
 struct fault {
     uint64_t offset;
     const char *why;
 };
 
-/* One block at `offset`; NULL: *ret_error says why. */
+/* One block at `offset`. NULL: *ret_error says why. */
 static const char *read_block(struct checking *c, uint64_t offset, int *ret_error)
 {
     *ret_error = 0;
@@ -96,7 +96,7 @@ static enum group read_group(struct checking *c, uint64_t offset, struct frame_h
     return sum == wanted || c->stopped ? GROUP_WHOLE : GROUP_BROKEN;
 }
 
-/* Whether a group of the segment's present life stands behind `offset`. */
+/* True if a group that was written since the segment was last made follows `offset`. */
 static bool has_later_group(struct checking *c, uint64_t offset)
 {
     struct frame_head frame;
@@ -133,8 +133,8 @@ static struct fault read_head(struct checking *c, uint64_t segment)
     return (struct fault){0};
 }
 
-/* Walks over the groups of an open segment; end 0: it is closed. *ret_offset is behind the last
- * group. */
+/* Walks over the groups of an open segment. end 0: the segment is closed. *ret_offset is the end of
+ * the last group. */
 static struct fault read_groups(struct checking *c, uint64_t end, uint64_t *ret_offset)
 {
     uint64_t offset = JOURNAL_BLOCK_BYTES, most = end ? end : c->head.segment_bytes;
@@ -151,7 +151,7 @@ static struct fault read_groups(struct checking *c, uint64_t end, uint64_t *ret_
         } else if (end || has_later_group(c, offset)) {
             damaged = (struct fault){offset, "a group is damaged"};
         } else {
-            break; /* unused, or torn: the next segment says whether a group is missing */
+            break; /* unused, or torn: the next segment tells whether a group is missing */
         }
     }
     *ret_offset = offset;
@@ -181,7 +181,7 @@ static void tell(struct checking *c, uint64_t segment, const struct fault *fault
     free(path);
 }
 
-/* True: the segment is whole as far as it shows. */
+/* True: no fault was found. */
 static bool check_segment(struct checking *c, uint64_t segment, uint64_t end, uint64_t *ret_offset)
 {
     char *path = segment_path(c->directory, segment);
@@ -197,7 +197,7 @@ static bool check_segment(struct checking *c, uint64_t segment, uint64_t end, ui
     return !fault.why;
 }
 
-/* The first group of a segment says whether the one before it is complete. */
+/* The sequence of a segment's first group, which tells whether the segment before is complete. */
 static uint64_t first_sequence(struct checking *c, uint64_t segment)
 {
     struct frame_head frame = {0};
@@ -214,7 +214,7 @@ static uint64_t first_sequence(struct checking *c, uint64_t segment)
     return is_whole ? frame.sequence : 0;
 }
 
-/* A closed segment whose groups are whole: the last ones may be missing all the same. */
+/* Checks that a closed segment with whole groups is not missing its last ones. */
 static void check_end(struct checking *c, uint64_t segment, uint64_t next_segment, uint64_t offset)
 {
     uint64_t next = first_sequence(c, next_segment);

@@ -3,8 +3,8 @@
  *     segment:  0 magic  4 crc  8 journal id  16 segment  24 segment bytes  32 format
  *     frame:    0 magic  4 crc  8 journal id  16 segment  24 sequence  32 offset  40 length
  *
- * Both checksums are CRC-32C of everything behind them: a segment's of the rest of its first 64
- * bytes, a frame's of the rest of its head and its records. */
+ * Both checksums are CRC-32C of everything behind them: in a segment, the rest of its first 64
+ * bytes; in a frame, the rest of its head and its records. */
 #include "store/journal/frame.h"
 
 #include "base/hash.h"

@@ -19,12 +19,12 @@ struct segment_head {
 struct frame_head {
     uint64_t journal_id;
     uint64_t segment;
-    uint64_t sequence; /* 1 for the journal's first group, then without gaps */
+    uint64_t sequence; /* 1 for the journal's first group, then consecutive */
     uint64_t offset;   /* of the frame in its segment */
     uint32_t length;   /* of the records */
 };
 
-/* What a frame takes on disk: head, records, zeros up to a whole block. */
+/* Size of a frame on disk: head, records, zeros up to a whole block. */
 static inline size_t frame_bytes(size_t records_bytes)
 {
     return (FRAME_HEAD_BYTES + records_bytes + JOURNAL_BLOCK_BYTES - 1) &
@@ -34,12 +34,12 @@ static inline size_t frame_bytes(size_t records_bytes)
 void segment_head_write(char *block, const struct segment_head *head);
 MUST_CHECK bool segment_head_read(const char *block, struct segment_head *ret);
 
-/* `frame` holds the records at FRAME_HEAD_BYTES and zeros behind them already. */
+/* The caller has filled `frame` with the records at FRAME_HEAD_BYTES and zeros behind them. */
 void frame_seal(char *frame, const struct frame_head *head);
-/* False where no frame begins. The checksum is not looked at: frame_is_whole does. */
+/* False: no frame begins here. frame_is_whole checks the checksum, this does not. */
 MUST_CHECK bool frame_head_read(const char *block, struct frame_head *ret);
-/* The checksum of a frame that is read in pieces: go on from 0 with all bytes from FRAME_SUM_FROM
- * to the end of its records; it must become what its head says. */
+/* For a reader that reads a frame in pieces: the CRC-32C of all bytes from FRAME_SUM_FROM to the
+ * end of the records, begun with 0, must equal this stored one. */
 #define FRAME_SUM_FROM 8u
 uint32_t frame_sum(const char *block);
 /* `frame`: frame_bytes(head->length) bytes. */

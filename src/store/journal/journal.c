@@ -1,8 +1,8 @@
-/* The journal's owner side: opening, the commit, and what may be reused.
+/* The owner's side of the journal: opening, committing, and releasing segments.
  *
- * Invariants: at most one group is not yet synced, the last one; a segment is used only when its
- * head and its name are durable; once any write or sync of a group failed nothing is written any
- * more, since nobody can say what the disk holds. */
+ * Invariants: at most one group, the last one, is not yet synced. A segment is used only after its
+ * head and its name are durable. After a failed write or sync of a group nothing is written any
+ * more, because what the disk holds is unknown. */
 #include "store/journal/journal.h"
 
 #include "base/alloc.h"
@@ -25,24 +25,25 @@ struct journal {
     struct disk *disk;
     char *directory;
     uint64_t id;
-    uint64_t replayed_from; /* the segment; what is left of older ones nobody has read */
+    uint64_t replayed_from; /* a segment number; older segments that are left were not read */
     struct segment current;
     uint64_t offset, sequence; /* of the next group */
     struct segment_maker *maker;
-    bool is_next_wanted; /* of the maker; not before the first group: what else a start writes
-                            finds the room on a small disk */
-    char *frame;         /* aligned */
+    /* the maker has been asked; not before the first group, so that on a small disk the other files
+     * that a start writes get the room */
+    bool is_next_wanted;
+    char *frame; /* aligned */
     size_t frame_capacity;
-    struct buf error; /* not empty: dead */
+    struct buf error; /* not empty: the journal is dead */
     struct journal_dropped dropped;
 
-    pthread_mutex_t lock;      /* guards what follows: release comes from another thread */
+    pthread_mutex_t lock;      /* guards the members below: journal_release runs on other threads */
     struct live_segment *live; /* oldest first; the last one is current */
     size_t live_count, live_capacity;
 
-    /* A lock of its own: a release holds the other one while it unlinks files. */
+    /* A lock of its own, because journal_release holds `lock` while it unlinks files. */
     pthread_mutex_t durable_lock;
-    struct journal_position durable; /* behind the last group */
+    struct journal_position durable; /* the end of the last durable group */
 };
 
 static void add_live(struct journal *j, uint64_t number, uint64_t bytes)
@@ -81,10 +82,10 @@ static char *sentence(const char *what, const char *directory, int error)
 
 /* --- opening ------------------------------------------------------------------------------ */
 
-/* What the last process wrote without a sync, or with one that failed, may be readable now and
- * gone after a power cut. The last group is about to count as recorded, so it is made durable
- * before anything is built on it: the same bytes again (a failed sync leaves pages marked clean),
- * then a sync. Earlier groups were synced before the last one was written. */
+/* Bytes that the last process wrote without a successful sync may be readable now and lost by a
+ * power cut. The last group is about to count as recorded, so it is made durable first: the same
+ * bytes are written again (a failed sync leaves pages marked clean) and synced. Earlier groups were
+ * synced before the last one was written. */
 static int settle_tail(struct journal *j, const struct replay_end *end)
 {
     if (end->last_frame) {
@@ -112,8 +113,8 @@ static int open_file(struct journal *j, uint64_t number, struct segment *ret)
     return 0;
 }
 
-/* The segment behind the last one used was made ahead: it is the next one now. What is behind
- * that (none, unless the tail moved back) holds nothing. */
+/* The segment after the last one used was made ahead: it becomes the next one. Segments after that
+ * one (there are none unless the tail moved back) hold no groups. */
 static int adopt_later(struct journal *j, uint64_t number, uint64_t standard_bytes)
 {
     struct segment later;
@@ -148,7 +149,7 @@ static int open_existing(struct journal *j, const struct journal_options *o,
     j->offset = end->offset;
     j->sequence = end->next_sequence;
     result = settle_tail(j, end);
-    /* The last one first: a power cut in between leaves no gap in the numbers. */
+    /* From the last one down, so that a power cut leaves no gap in the numbers. */
     for (size_t i = count; result == 0 && i-- > 0 && numbers[i] > end->segment;)
         result = adopt_later(j, numbers[i], o->segment_bytes);
     for (size_t i = 0; result == 0 && i < count && numbers[i] <= end->segment; i++) {
@@ -176,7 +177,7 @@ static int open_new(struct journal *j)
     return 0;
 }
 
-/* The names found are made durable, unfinished files go. */
+/* Makes the names in the directory durable and removes unfinished files. */
 static int tidy_directory(const struct journal_options *o)
 {
     int result = disk_ensure_directory(o->disk, o->directory);
@@ -259,7 +260,7 @@ static bool next_segment(struct journal *j, size_t frame)
         segment_maker_take(j->maker, j->current.number + 1, JOURNAL_BLOCK_BYTES + frame, &next);
     if (result < 0)
         return die(j, "make the one behind", result);
-    j->disk->close(j->disk, j->current.fd); /* all of it was synced group by group */
+    j->disk->close(j->disk, j->current.fd); /* every group in it is synced */
     j->current = next;
     j->offset = JOURNAL_BLOCK_BYTES;
     add_live(j, next.number, next.bytes);

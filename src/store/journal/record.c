@@ -1,7 +1,7 @@
-/* The codec of journal records. The encoders know every length before they write, so a record is
- * one reservation and a run of stores. The decoder trusts nothing: a group's checksum says that
- * the bytes are those that were written, not that this version of the program understands them,
- * so whatever a caller might index or switch by is checked here. */
+/* The codec of journal records. The encoders compute every length before they write, so a record is
+ * one reservation and a run of stores. The decoder checks everything that a caller might index or
+ * switch by: a group's checksum proves that the bytes are those that were written, not that this
+ * version of the program understands them. */
 #include "store/journal/record.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@
 #define ABSENT UINT32_MAX
 #define RECORD_HEAD_BYTES 5u
 
-/* --- writing: each helper returns where the next one writes ------------------------------ */
+/* --- writing: each helper returns the next position -------------------------------------- */
 
 static char *put_u8(char *at, unsigned v)
 {
@@ -70,7 +70,7 @@ static size_t texts_bytes(const struct str *texts, size_t count)
     return n;
 }
 
-/* Reserves the record and writes its head but for the length, which record_end fills in. */
+/* Reserves the record and writes its kind; record_end fills in the length. */
 static char *record_begin(struct buf *to, enum record_kind kind, size_t most_bytes)
 {
     char *at = buf_reserve(to, RECORD_HEAD_BYTES + most_bytes);
@@ -123,8 +123,8 @@ void record_add_event(struct buf *to, const struct event *e)
     record_end(to, at);
 }
 
-/* A byte of a text is at most six in the body (\u00xx). The rest of the body is its members' names,
- * its amounts, Sig and Signature. */
+/* A byte of a text takes at most six in the body (\u00xx). The rest of the body is its members'
+ * names, its amounts, Sig and Signature. */
 #define EVENT_TEXT_TIMES 7
 #define EVENT_BODY_FIXED_BYTES 768
 #define EVENT_TEXTS_COPIED_BYTES (LIMIT_PANELIST_ID_BYTES + 3 * LIMIT_TEXT_BYTES)
@@ -212,7 +212,8 @@ void record_add_erase(struct buf *to, const struct record_erase *r)
 
 /* --- reading ------------------------------------------------------------------------------ */
 
-/* What is left of a record's bytes. Once something did not fit, `bad` stays and zeros are read. */
+/* The unread bytes of a record. After a read beyond the end, `bad` stays set and every read returns
+ * zero. */
 struct record_reader {
     const unsigned char *at;
     size_t left;
@@ -248,7 +249,7 @@ static int64_t get_i64(struct record_reader *r)
     return (int64_t)get(r, 8);
 }
 
-/* A number from least to most, both included. */
+/* A number from least to most, inclusive. */
 static unsigned get_range(struct record_reader *r, unsigned least, unsigned most)
 {
     unsigned v = (unsigned)get(r, 1);

@@ -1,9 +1,9 @@
-/* Records inside a journal group, and their codec. A record is whatever was decided, whole:
- * replaying it needs no clock, no settings and no look-up.
+/* Records in a journal group, and their codec. A record has the whole decision: replaying it needs
+ * no clock, no settings and no look-up.
  *
- * Layout: u8 kind, u32 length of what follows, then the fields in the order of the structs in
- * store.h, fixed-width little-endian numbers, texts as u32 length + bytes (0xffffffff: absent).
- * A kind or layout that changes is a new format of the journal (frame.c). */
+ * Layout: u8 kind, u32 length of the fields, then the fields in the order of the structs in
+ * store.h: fixed-width little-endian numbers, texts as u32 length + bytes (0xffffffff: absent). A
+ * changed kind or layout is a new format of the journal (frame.c). */
 #pragma once
 
 #include "base/buf.h"
@@ -27,14 +27,14 @@ struct record_resend {
 
 struct record_erase {
     uint32_t account_no;
-    struct str panelist_id; /* what is replaced */
+    struct str panelist_id; /* the id that is replaced */
     struct str replacement;
 };
 
 struct record {
     enum record_kind kind;
     union {
-        struct event event; /* texts borrow the group */
+        struct event event; /* its texts borrow from the group */
         struct outcome outcome;
         struct {
             enum object_kind kind;
@@ -46,13 +46,13 @@ struct record {
 };
 
 void record_add_event(struct buf *to, const struct event *e);
-/* An upper bound of the record of the event that the candidate becomes, whatever its original. */
+/* An upper bound of the record that the candidate's event may have, with any original. */
 size_t record_event_bytes_most(const struct candidate *c);
 void record_add_outcome(struct buf *to, const struct outcome *o);
 void record_add_object(struct buf *to, enum object_kind kind, struct str id, struct str document);
 void record_add_resend(struct buf *to, const struct record_resend *r);
 void record_add_erase(struct buf *to, const struct record_erase *r);
 
-/* Cuts the next record off *rest. False at the end or, with *ret_bad true, where the bytes are
- * no record. */
+/* Cuts the next record off *rest. False at the end, or with *ret_bad true if the bytes are not a
+ * record. */
 MUST_CHECK bool record_next(struct str *rest, struct record *ret, bool *ret_bad);

@@ -1,9 +1,9 @@
 /* The walk over a journal's groups.
  *
- * Groups carry a sequence without gaps, and only the last one written can be torn: the writer
- * waits for each sync before it writes the next. So wherever no whole group with the expected
- * sequence stands, here or at the head of the next segment, either the journal ends, or (when a
- * later whole group is found anywhere behind) something that was durable has been damaged. */
+ * Sequences have no gaps, and only the last group can be torn, because the writer waits for each
+ * sync before it writes the next group. So if the next sequence is found neither here nor at the
+ * head of the next segment, the journal ends; unless a later whole group is found, which proves
+ * that a durable one has been damaged. */
 #include "store/journal/replay.h"
 
 #include "base/alloc.h"
@@ -27,22 +27,24 @@ struct replay_walk {
     journal_visitor visit;
     void *context;
 
-    uint64_t *numbers; /* the segments from the first one needed on, without gaps */
+    uint64_t *numbers; /* the segments from the first one needed on, consecutive */
     size_t count;
     size_t index; /* of the segment being read */
     int fd;
     struct segment_head head;
     uint64_t offset;
-    uint64_t sequence; /* expected next; 0: not known before the first group was seen */
+    uint64_t sequence; /* of the next group; 0: unknown until the first group is read */
 
     struct journal_window window;
-    struct ahead *ahead; /* who visits is another thread; NULL: this one */
-    char *frame;         /* aligned; the frame read last */
+    /* passes groups to another thread that visits them; NULL: this thread visits */
+    struct ahead *ahead;
+    char *frame; /* aligned; the last frame read */
     size_t frame_capacity;
-    struct ahead_group held; /* the last whole one, not visited before a later one is found */
+    struct ahead_group held; /* the last whole group; it is visited when a later one is found */
     size_t held_bytes;
-    uint64_t held_offset; /* in the current segment, or the one before until the next is held */
-    bool held_is_new;     /* behind `from` */
+    /* in the current segment, or in the one before until the next group is held */
+    uint64_t held_offset;
+    bool held_is_new; /* it ends after `from` */
     struct journal_dropped dropped;
     bool good;
     struct buf why;
@@ -83,7 +85,7 @@ static void describe_foreign(struct buf *why, const char *directory, uint64_t nu
                     "(docs/operators/reference.md, Backup and restore); nothing has been changed");
 }
 
-/* The file, with its head in *ret; -EBADMSG: the head is damaged. */
+/* Opens the file and reads its head. -EBADMSG: the head is damaged. */
 static int open_head(struct replay_walk *w, uint64_t number, struct segment_head *ret)
 {
     char *path = segment_path(w->directory, number);
@@ -131,7 +133,7 @@ static bool open_segment(struct replay_walk *w, uint64_t number, int *ret_fd,
 
 enum found { FOUND_WHOLE, FOUND_NONE, FOUND_ERROR };
 
-/* Whether a group was written to this place, whole or not. */
+/* True if a group was written to this place, whole or not. */
 static bool is_head_of(const struct frame_head *head, const struct segment_head *segment,
                        uint64_t offset)
 {
@@ -140,7 +142,7 @@ static bool is_head_of(const struct frame_head *head, const struct segment_head 
            frame_bytes(head->length) <= segment->segment_bytes - offset;
 }
 
-/* The frame at `offset` into w->frame, if a whole one of this journal and place is there. */
+/* Reads the frame at `offset` into w->frame if a whole one of this journal and place is there. */
 static enum found read_frame(struct replay_walk *w, int fd, const struct segment_head *segment,
                              uint64_t offset, struct frame_head *ret)
 {
@@ -170,8 +172,9 @@ static enum found read_frame(struct replay_walk *w, int fd, const struct segment
     return FOUND_WHOLE;
 }
 
-/* Any whole group with the expected sequence, or any part of a later one, in the segment from
- * `offset`? A group is written only after the one before it was synced. */
+/* Searches the segment from `offset` on for a whole group with the expected sequence, or for the
+ * head of a later group. A head is enough, because a group is written only after the one before it
+ * was synced. */
 static enum found search_segment(struct replay_walk *w, int fd, const struct segment_head *segment,
                                  uint64_t offset)
 {
@@ -241,7 +244,8 @@ static bool hand_on(struct replay_walk *w)
     return visit_group(w->held.frame, w->held.end, w->directory, w->visit, w->context, &w->why);
 }
 
-/* Takes the whole group in w->frame: it is held now, the one held before is not the last one. */
+/* Holds the whole group in w->frame. The group held before is now known not to be the last, and is
+ * passed on to the visitor. */
 static bool take_group(struct replay_walk *w, const struct frame_head *head)
 {
     struct journal_position start = {w->head.segment, w->offset};
@@ -279,7 +283,7 @@ static bool fail_damaged(struct replay_walk *w)
     return false;
 }
 
-/* Whether the group at (fd, head, offset) is the expected one; into w->frame. */
+/* Reads the group at `offset` into w->frame if it has the expected sequence. */
 static enum found read_expected(struct replay_walk *w, int fd, const struct segment_head *segment,
                                 uint64_t offset, struct frame_head *ret)
 {
@@ -289,7 +293,8 @@ static enum found read_expected(struct replay_walk *w, int fd, const struct segm
     return found;
 }
 
-/* The expected group here, or at the head of the next segment, which is then the current one. */
+/* Finds the expected group here, or at the head of the next segment, which then becomes the current
+ * one. */
 static enum found find_group(struct replay_walk *w, struct frame_head *ret)
 {
     enum found found = read_expected(w, w->fd, &w->head, w->offset, ret);
@@ -312,7 +317,7 @@ static enum found find_group(struct replay_walk *w, struct frame_head *ret)
     return FOUND_WHOLE;
 }
 
-/* The journal ends here: whether the expected group has begun at this place. */
+/* At the end of the journal: notes a torn group at this place. */
 static void note_torn(struct replay_walk *w, int fd, const struct segment_head *segment,
                       uint64_t offset)
 {
@@ -348,7 +353,7 @@ static bool walk_groups(struct replay_walk *w)
                 note_dropped(w);
                 return true;
             }
-            /* A live writer may have finished a group since it was looked at. */
+            /* A live writer may have finished a group after it was first read. */
             window_drop(&w->window);
             if (found == FOUND_WHOLE)
                 found = find_group(w, &head);
@@ -360,7 +365,7 @@ static bool walk_groups(struct replay_walk *w)
     }
 }
 
-/* Drops what is before the first segment needed; false where one is missing. */
+/* Drops the segments before the first one needed. False: a segment is missing. */
 static bool choose_segments(struct replay_walk *w)
 {
     size_t skip = 0;
@@ -395,8 +400,8 @@ static bool choose_segments(struct replay_walk *w)
     return true;
 }
 
-/* Where a whole group stands at the position, what is before it need not be read. Else the walk
- * begins at the segment's head, to tell the journal's end from a wrong position. */
+/* Starts at the position if a whole group begins there. Otherwise the walk begins at the segment's
+ * head, to tell the journal's end from a wrong position. */
 static bool choose_start(struct replay_walk *w)
 {
     struct frame_head head;
@@ -409,7 +414,8 @@ static bool choose_start(struct replay_walk *w)
         w->sequence = head.sequence;
     } else {
         w->offset = JOURNAL_BLOCK_BYTES;
-        /* The journal's first group is number 1; elsewhere the first one says which it is. */
+        /* The journal's first group has sequence 1; in another segment the first group read gives
+         * it. */
         w->sequence = w->head.segment == 1 ? 1 : 0;
     }
     return found != FOUND_ERROR;
@@ -439,7 +445,7 @@ static void *walk_ahead(void *walk)
     return NULL;
 }
 
-/* Reads on a thread of its own, visits on this one. */
+/* Reads on a separate thread, visits on this one. */
 static bool visit_all(struct replay_walk *w)
 {
     pthread_t reader;
@@ -475,7 +481,7 @@ static void take_end(struct replay_walk *w, struct replay_end *ret)
         .last_frame_bytes = w->held_bytes,
         .last_is_new = w->held_is_new,
     };
-    w->held.frame = NULL; /* handed over */
+    w->held.frame = NULL; /* the caller owns it now */
 }
 
 bool journal_replay(struct disk *disk, const char *directory, uint64_t id,
@@ -537,7 +543,7 @@ bool journal_is_of(struct disk *disk, const char *directory, uint64_t id, char *
     bool good = result == 0 || result == -ENOENT;
     if (!good)
         buf_printf(&why, "cannot list the journal in %s: %s", directory, strerror(-result));
-    /* The last one whose head can be read tells; a damaged one is for the replay to refuse. */
+    /* The last segment with a readable head decides; the replay refuses a damaged one. */
     bool told = false;
     for (size_t i = w.count; good && !told && i > 0; i--) {
         struct segment_head head = {0};

@@ -1,24 +1,24 @@
-/* Reading a journal: every whole group from a position on, and where the next one goes. */
+/* Reads a journal: every whole group from a position on, and where the next one goes. */
 #pragma once
 
 #include "store/journal/journal.h"
 
 struct replay_end {
-    bool empty; /* there is no segment at all */
+    bool empty; /* there is no segment */
     uint64_t segment, segment_bytes;
-    uint64_t offset; /* behind the last whole group */
+    uint64_t offset; /* the end of the last whole group */
     uint64_t next_sequence;
     struct journal_dropped dropped;
-    /* The last whole group, NULL when there is none: aligned, the caller's to free. It is visited
-     * by the caller, who may want to make it durable first; last_is_new says whether at all. */
+    /* The last whole group; NULL: none. Aligned; the caller frees it. The caller visits it, because
+     * it may want to make it durable first; only if last_is_new. */
     char *last_frame;
     uint64_t last_offset;
     size_t last_frame_bytes;
     bool last_is_new;
 };
 
-/* Visits every whole group behind `from` but the last. Nothing is written. Reading goes on ahead of
- * the visits on a thread of its own, unless single_threaded. *ret_why: a malloc'ed sentence. */
+/* Visits every whole group after `from` except the last. Writes nothing. A separate thread reads
+ * ahead of the visits, unless single_threaded. *ret_why: a malloc'ed sentence. */
 MUST_CHECK bool journal_replay(struct disk *disk, const char *directory, uint64_t id,
                                struct journal_position from, bool single_threaded,
                                journal_visitor visit, void *context, struct replay_end *ret_end,

@@ -1,9 +1,9 @@
 /* Names and making of segment files.
  *
- * A file is made under a name that recovery ignores, or from a file that nobody needs any more;
- * its head is durable before its name is, and its name before the first group goes in. Zeros are
- * really written: into blocks that exist and are initialised a commit is one write and one
- * flush, into blocks merely reserved it would be a transaction of the file system as well. */
+ * A segment is made from a new file under a name that recovery ignores, or from a spare file. Its
+ * head is durable before its name, and its name before the first group is written. Zeros are really
+ * written: a commit into blocks that exist and are initialised is one write and one flush; into
+ * blocks that are only reserved it would be a transaction of the file system, too. */
 #include "store/journal/segments.h"
 
 #include "base/alloc.h"
@@ -20,7 +20,7 @@
 #define NAME_DIGITS 16
 #define UNFINISHED_SUFFIX ".new"
 #define ZEROS_MOST_BYTES (1u << 20)
-#define SPARES_MAX 4 /* more are unlinked: after a burst the disk is given back */
+#define SPARES_MAX 4 /* further ones are unlinked, so that a burst gives its disk space back */
 
 char *segment_path(const char *directory, uint64_t number)
 {
@@ -105,7 +105,7 @@ struct segment_maker {
     char *directory;
     uint64_t journal_id, segment_bytes;
     bool single_threaded;
-    char *zeros; /* zeros_bytes, aligned; only who is making touches it */
+    char *zeros; /* zeros_bytes, aligned; used only by the thread that makes a segment */
     size_t zeros_bytes;
     pthread_t thread;
 
@@ -113,7 +113,7 @@ struct segment_maker {
     pthread_cond_t changed;
     enum maker_state state;
     bool stop;
-    uint64_t wanted; /* the number being made, made or failed */
+    uint64_t wanted; /* the segment number being made, made or failed */
     int failure;     /* MAKER_FAILED: -errno */
     struct segment made;
     uint64_t spares[SPARES_MAX];
@@ -140,7 +140,7 @@ static int write_zeros(struct segment_maker *m, int fd, uint64_t bytes)
     return result;
 }
 
-/* From `from`, a spare's path or that of an unfinished file, to a segment with a durable name. */
+/* Makes a segment with a durable name from the file `from`: a spare or an unfinished file. */
 static int make_file(struct segment_maker *m, const char *from, bool fresh, uint64_t bytes,
                      uint64_t number, struct segment *ret)
 {
@@ -161,15 +161,15 @@ static int make_file(struct segment_maker *m, const char *from, bool fresh, uint
     if (result < 0) {
         m->disk->close(m->disk, fd);
         if (fresh)
-            m->disk->unlink(m->disk, from); /* give a full disk its blocks back; a leftover is
-                                               removed at the next start */
+            /* gives a full disk its blocks back; the next start removes a leftover */
+            m->disk->unlink(m->disk, from);
         return result;
     }
     *ret = (struct segment){number, bytes, fd};
     return 0;
 }
 
-/* spare: a file to reuse, 0: none. */
+/* spare: the number of a file to reuse; 0: none. */
 static int make(struct segment_maker *m, uint64_t number, uint64_t bytes, uint64_t spare,
                 struct segment *ret)
 {
@@ -179,7 +179,7 @@ static int make(struct segment_maker *m, uint64_t number, uint64_t bytes, uint64
     return result;
 }
 
-/* With the lock held; it is given up while the disk works. */
+/* Called with the lock held; releases it while the disk works. */
 static void make_wanted(struct segment_maker *m)
 {
     ASSERT(m->state == MAKER_MAKING);
@@ -267,7 +267,7 @@ int segment_maker_take(struct segment_maker *m, uint64_t number, uint64_t least_
         pthread_cond_wait(&m->changed, &m->lock);
     bool ready = m->state == MAKER_READY;
     struct segment made = m->made;
-    m->state = MAKER_IDLE; /* so the thread sleeps: the buffer is ours */
+    m->state = MAKER_IDLE; /* so the thread sleeps, and the caller may use `zeros` */
     pthread_mutex_unlock(&m->lock);
 
     if (ready && made.bytes >= least_bytes) {
@@ -275,7 +275,7 @@ int segment_maker_take(struct segment_maker *m, uint64_t number, uint64_t least_
         return 0;
     }
     if (ready) {
-        /* A group larger than a segment: one of its own size, under the same number. */
+        /* The group is larger than a segment: make one of its size under the same number. */
         m->disk->close(m->disk, made.fd);
         char *path = segment_path(m->directory, number);
         int result = m->disk->unlink(m->disk, path);
@@ -286,7 +286,7 @@ int segment_maker_take(struct segment_maker *m, uint64_t number, uint64_t least_
     return make(m, number, least_bytes > m->segment_bytes ? least_bytes : m->segment_bytes, 0, ret);
 }
 
-/* Whether a failure may be over the next time: it is for want of something. */
+/* True if the failure may pass: it is a lack of something. */
 static bool is_passing(int failure)
 {
     switch (-failure) {
@@ -314,11 +314,11 @@ bool segment_maker_ready(struct segment_maker *m, uint64_t number, uint64_t leas
         else
             pthread_cond_broadcast(&m->changed);
     }
-    /* Waiting does not mend a broken disk: the commit that goes on finds it so, and ends the store.
-     */
+    /* Waiting does not repair a broken disk: it counts as ready, so that the next commit fails and
+     * ends the store. */
     bool ready = broken || (m->state == MAKER_READY && m->made.bytes >= least_bytes);
-    /* What is larger than a segment is never made ahead: it counts as ready where a segment can
-     * be made at all. */
+    /* A segment for a larger group is never made ahead: it counts as ready if a standard segment
+     * could be made. */
     if (m->state == MAKER_READY && least_bytes > m->segment_bytes)
         ready = true;
     pthread_mutex_unlock(&m->lock);
@@ -336,7 +336,7 @@ void segment_maker_recycle(struct segment_maker *m, uint64_t number, uint64_t by
     if (keep)
         return;
     char *path = segment_path(m->directory, number);
-    m->disk->unlink(m->disk, path); /* what stays is released again after the next start */
+    m->disk->unlink(m->disk, path); /* if this fails, the next start releases it again */
     free(path);
 }
 

@@ -1,5 +1,5 @@
-/* A buffer that goes along a segment: at each step what has been read of the next piece is moved to
- * the front and filled up. Going back reads again. */
+/* A buffer that moves along a segment: at each step the bytes already read of the next part are
+ * moved to the front, and the rest is read. Going back reads again. */
 #include "store/journal/window.h"
 
 #include <errno.h>
@@ -33,7 +33,7 @@ static void make_room(struct journal_window *w, size_t want)
     w->capacity = want;
 }
 
-/* Keeps what is there of it, at the front. */
+/* Keeps the bytes from `offset` on that are in the buffer, at the front. */
 static void move_to(struct journal_window *w, uint64_t segment, uint64_t offset)
 {
     size_t kept = 0;

@@ -1,40 +1,39 @@
-/* Whether a callback that another process carries here is still owed. Pure.
+/* Decides whether a callback that another node hands over is still pending. Pure functions.
  *
- * Who takes an event in whose lane another node has writes its callback into the row that tells of
- * it (store/postgresql/handover.h). The row is heard of later, and meanwhile the lane's own node
- * may have been given that callback otherwise: by a page, which may have come of anything, or by a
- * resend. It is owed, without a look at the database, where none of that can have been:
+ * A node that accepts an event for a lane of another node writes the callback into the row that
+ * announces it (store/postgresql/handover.h). The row arrives later. Meanwhile the lane's node may
+ * have got the same callback from a page, and may have delivered it, or from a resend. The callback
+ * is pending, without a look at the database, if all of this holds:
+ * - no other node, and no earlier incarnation of this lane, has held it: the shard's fence on
+ *   arrival is the lane's, and the lane was made before the row was written;
+ * - no panelist has been erased since;
+ * - no page and no resend has shown a number as high.
  *
- *   - the shard had the lane's fence when the row was heard of, and the lane was made before the
- *     row was written: so nobody else has had the lane since, nor this lane a life before;
- *   - nothing was erased since;
- *   - nothing that a page or a resend has shown has so high a number.
- *
- * Numbers of an account become visible in their order. So a page that has shown the lane from its
- * start to its end has shown all up to the highest that was shown till then: what is carried of
- * those is known already. Anything else is unsure, and the lane looks. */
+ * An account's event numbers become visible in order. A page that has read the lane from start to
+ * end has therefore shown everything up to its highest number, and a callback up to that number is
+ * known. In any other case the lane looks into the database. */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* With the callback. */
+/* Of the callback. */
 struct handoff_stamp {
-    int64_t fence;         /* of its shard, when the row was heard of */
-    int64_t since_mono_ms; /* the row was written behind that; 0: it was not carried */
+    int64_t fence;         /* of its shard when the row arrived */
+    int64_t since_mono_ms; /* the row was written after this; 0: the callback was not handed over */
 };
 
-/* With the lane. */
+/* Of the lane. */
 struct handoff_watermark {
-    int64_t trusted_since_mono_ms; /* it was made then, or something was erased */
+    int64_t trusted_since_mono_ms; /* when the lane was made, or of the last erasure */
     uint64_t shown_no : 63;        /* the highest number that a page or a resend has shown */
-    bool covers : 1;               /* and a whole page has shown everything up to it */
+    bool covers : 1;               /* a complete page has shown everything up to shown_no */
 };
 
 enum handoff_fate {
     HANDOFF_OWED,
-    HANDOFF_KNOWN,  /* shown before: nothing to do */
-    HANDOFF_UNSURE, /* the lane has to look */
+    HANDOFF_KNOWN,  /* a page has shown it: nothing to do */
+    HANDOFF_UNSURE, /* the lane has to look into the database */
 };
 
 enum handoff_fate handoff_judge(const struct handoff_watermark *watermark, int64_t lane_fence,

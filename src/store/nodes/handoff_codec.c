@@ -1,5 +1,5 @@
-/* One byte of layout, numbers of eight bytes, texts behind their lengths; all as on every machine
- * that this runs on: little-endian. */
+/* One byte that names the layout, numbers of eight bytes (little-endian), texts after their
+ * lengths. */
 #include "store/nodes/handoff_codec.h"
 
 #include <endian.h>

@@ -1,18 +1,21 @@
-/* Callbacks as bytes, in the row that tells another node of them: so that it need not look them up.
- * Each begins with the number of its layout; who does not know that looks. */
+/* Encodes callbacks into the row that announces them to another node, so that the node need not
+ * read them. Each begins with the number of its layout; a node that does not know the layout reads
+ * the callback from its table. */
 #pragma once
 
 #include "base/buf.h"
 #include "domain/event.h"
 
-/* Of one lane and group: more is told of, and not carried. */
+/* Bound for one lane and group: further callbacks are announced without their bytes. */
 #define HANDOFF_BYTES_MOST 65536
-/* Of one row, unless a single callback is larger: it is kept whole in a page of the table. */
+/* Bound for one row, unless a single callback is larger: PostgreSQL keeps a row of this size in a
+ * page of the table. */
 #define HANDOFF_ROW_BYTES 7500
 
 size_t handoff_bytes(const struct event *e);
-/* Its callback, due at e->due_ms for the first time. The account and the lane are the row's. */
+/* Appends the event's callback, due at e->due_ms for the first time. The row has the account and
+ * the lane. */
 void handoff_encode(struct buf *to, const struct event *e);
-/* Cuts the next one off; texts borrow. False, where there is none, or none that is understood:
- * *rest is then not empty. */
+/* Cuts the next callback off; its texts borrow. False: there is none, or its layout is unknown, and
+ * then *rest is not empty. */
 MUST_CHECK bool handoff_decode(struct str *rest, struct event *ret);

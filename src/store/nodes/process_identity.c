@@ -1,5 +1,5 @@
-/* A process number may be another's by now: when it started tells them apart. What cannot be known
- * (a machine that does not say which it is, a process whose files are hidden) counts as alive. */
+/* Process numbers are reused, so the start time tells processes apart. In doubt (a machine without
+ * a boot id, a process whose files are hidden) a process counts as alive. */
 #include "store/nodes/process_identity.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* The first line of a small file of the kernel's; "?" where there is none. */
+/* The first line of a small file of the kernel; "?" if it cannot be read. */
 static void read_line(const char *path, char *to, size_t room)
 {
     ssize_t n = -1;
@@ -26,13 +26,13 @@ static void read_line(const char *path, char *to, size_t room)
     to[strcspn(to, "\n")] = '\0';
 }
 
-/* When a process was started, in ticks since the machine was; 0: nobody says. */
+/* When a process was started, in clock ticks since boot; 0: unknown. */
 static unsigned long long started_at(int pid)
 {
     char path[40], line[1024];
     snprintf(path, sizeof path, "/proc/%d/stat", pid);
     read_line(path, line, sizeof line);
-    const char *at = strrchr(line, ')'); /* the name before it may hold anything */
+    const char *at = strrchr(line, ')'); /* the name before it may hold any character */
     unsigned long long ticks = 0;
     if (!at)
         return 0;
@@ -43,8 +43,8 @@ static unsigned long long started_at(int pid)
     return ticks;
 }
 
-/* Of a holder: everything up to the process. Two containers of one machine do not see each other's
- * processes, so their namespace is part of it. */
+/* The part of a name before the process. It has the process namespace, because two containers of
+ * one machine do not see each other's processes. */
 static void name_machine(char *to, size_t room)
 {
     char boot[64], space[64];
@@ -68,7 +68,7 @@ bool process_is_gone(struct str holder)
     name_machine(machine, sizeof machine);
     size_t n = strlen(machine);
     if (machine[0] == '?')
-        return false; /* other machines do not say either */
+        return false; /* a machine without a boot id cannot be told from another */
     if (holder.n >= sizeof name || holder.n <= n || memcmp(holder.p, machine, n) != 0)
         return false;
     memcpy(name, holder.p, holder.n);
@@ -78,6 +78,7 @@ bool process_is_gone(struct str holder)
     unsigned long long started = strtoull(rest, NULL, 10), now = started_at((int)pid);
     if (pid <= 0 || now)
         return pid <= 0 || now != started;
-    /* Not to be seen: /proc may be without other users' processes (hidepid, ProtectProc). */
+    /* The process is gone or hidden: /proc may lack other users' processes (hidepid,
+     * ProtectProc). */
     return kill((pid_t)pid, 0) != 0 && errno == ESRCH;
 }

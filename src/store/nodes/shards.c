@@ -1,6 +1,6 @@
-/* Quotas differ by one at most; the odd ones go to those who have most already, so that as few
- * shards move as can. Free shards are dealt out in the order of nodes and of shards: every node
- * knows which are its own, and two that saw the same never want the same one. */
+/* Quotas differ by one at most. The larger ones go to the nodes that have most shards already, so
+ * that as few shards move as possible. Free shards are dealt out in the order of nodes and of
+ * shards: every node knows which are its own, and two that saw the same never want the same one. */
 #include "store/nodes/shards.h"
 
 #include "base/check.h"
@@ -9,7 +9,7 @@
 
 uint32_t shard_of_app(uint32_t app_no)
 {
-    uint32_t h = app_no * 0x9e3779b1u; /* app numbers are given in turn */
+    uint32_t h = app_no * 0x9e3779b1u; /* app numbers are assigned consecutively */
     h ^= h >> 15;
     h *= 0x85ebca77u;
     h ^= h >> 13;
@@ -27,8 +27,8 @@ static int32_t count_of(const struct shards_seen *seen, uint64_t node)
     return n;
 }
 
-/* How many shards a node ought to have, by what was seen: as many as the others, one more or less.
- * 0 for one that is not among them. */
+/* How many shards a node should have, by what was seen: as many as each other node, plus or minus
+ * one. 0 for a node that is not in the list. */
 static int32_t shards_quota(const struct shards_seen *seen, uint64_t node)
 {
     int32_t mine = count_of(seen, node);
@@ -45,7 +45,7 @@ static int32_t shards_quota(const struct shards_seen *seen, uint64_t node)
     return (int32_t)(SHARDS / seen->node_count + (before < SHARDS % seen->node_count));
 }
 
-/* How many a node is short of; 0: none. */
+/* How many shards a node lacks; 0: none. */
 static int32_t deficit(const struct shards_seen *seen, uint64_t node)
 {
     int32_t lacks = shards_quota(seen, node) - count_of(seen, node);
@@ -68,7 +68,7 @@ void member_renewed(struct member *m, int64_t sent_mono_ms)
     m->renewed = true;
 }
 
-/* What the database says counts: also of a claim or a release whose commit was in doubt. */
+/* The database decides, also about a claim or a release whose commit was in doubt. */
 static void take_in(struct member *m, const struct shards_seen *seen, struct shards_todo *todo)
 {
     for (uint32_t i = 0; i < SHARDS; i++) {
@@ -87,7 +87,7 @@ static void take_in(struct member *m, const struct shards_seen *seen, struct sha
     }
 }
 
-/* From the last shard down; others are given out from the first up. */
+/* Drains from the last shard down, because free shards are dealt out from the first up. */
 static void begin_to_drain(struct member *m, int32_t surplus, int64_t mono_ms,
                            struct shards_todo *todo)
 {
@@ -132,8 +132,8 @@ void member_look(struct member *m, const struct shards_seen *seen, const int32_t
     ASSERT(seen->node_count <= NODES_MOST);
     memset(ret, 0, sizeof *ret);
     take_in(m, seen, ret);
-    /* What begins to drain now is counted at the next look: nothing must start in it any more when
-     * what is under way is counted. */
+    /* Shards that begin to drain in this look are tested in the next one: exchanges must not start
+     * any more when `busy` is counted. */
     for (uint16_t i = 0; i < SHARDS; i++)
         if (is_drained(&m->holds[i], busy[i], mono_ms))
             ret->release[ret->releases++] = i;
