@@ -1,7 +1,7 @@
 /* The binary format of arrays (one dimension): number of dimensions, whether there are NULLs, type
- * of the elements, length, lower bound, then each element behind its length; all integers of four
- * bytes, the most significant first. Elements are written into a column as they come, and the head
- * is put in front when the column becomes an argument. */
+ * of the elements, length, lower bound, then each element after its length; all integers of four
+ * bytes, big-endian. Elements are appended to a column, and the head is written when the column
+ * becomes an argument. */
 #include "store/postgresql/arrays.h"
 
 #include <endian.h>
@@ -12,7 +12,7 @@ static void put_32(struct buf *b, uint32_t v)
     buf_add(b, &big, sizeof big);
 }
 
-/* An integer as wide as its type. */
+/* An integer as wide as its type; returns the width. */
 static size_t put_int(struct buf *b, enum pg_type type, int64_t v)
 {
     size_t width = type == PG_BOOL ? 1 : type == PG_INT2 ? 2 : type == PG_INT4 ? 4 : 8;

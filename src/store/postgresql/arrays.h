@@ -1,11 +1,11 @@
 /* Arguments of statements in PostgreSQL's binary format: single values, and columns of values that
- * a statement unnests into rows. What is absent (a text without bytes) is NULL. */
+ * a statement unnests into rows. An absent text is NULL. */
 #pragma once
 
 #include "base/buf.h"
 #include "base/hash.h"
 
-/* The server's own numbers of its types; they never change. */
+/* The server's object ids of its types; they never change. */
 enum pg_type {
     PG_BOOL = 16,
     PG_BYTEA = 17,
@@ -16,21 +16,21 @@ enum pg_type {
     PG_UUID = 2950,
 };
 
-/* The values of one column, all of one type. Zero-initialised but for `type` is empty. */
+/* The values of one column, all of one type. Zero-initialised except for `type` it is empty. */
 struct pg_column {
     enum pg_type type;
     uint32_t count;
     bool has_null;
-    struct buf bytes; /* the elements, each behind its length */
+    struct buf bytes; /* the elements, each after its length */
 };
 
-void column_int(struct pg_column *c, int64_t v); /* bool, int2, int4, int8; must fit */
+void column_int(struct pg_column *c, int64_t v); /* bool, int2, int4, int8; the value must fit */
 void column_str(struct pg_column *c, struct str s);
 void column_key(struct pg_column *c, struct key128 key);
 /* As text, which the statement casts to numeric: sums of money have 128 bits. */
 void column_money(struct pg_column *c, __int128 micros);
 
-/* Columns of one statement, side by side. */
+/* The columns of one statement. */
 #define PG_COLUMNS_MOST 40
 struct pg_table {
     int count;
@@ -47,7 +47,7 @@ void table_free(struct pg_table *t);
 #define PG_ARGS_MOST 48
 struct pg_args {
     int count;
-    uint32_t rows; /* of the columns among them, at least 1 */
+    uint32_t rows; /* of the longest column, at least 1 */
     struct buf bytes;
     struct pg_arg {
         unsigned type;

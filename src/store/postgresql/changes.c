@@ -1,6 +1,6 @@
-/* Rows that more than one transaction may want are locked in one order everywhere, so that two
- * nodes never wait for each other: accounts, then events by (account, number), then the ledger by
- * its key, then totals. What has no rows to change costs no statement. */
+/* Rows that more than one transaction may change are locked in one order everywhere, so that nodes
+ * do not deadlock: accounts, then events by (account, number), then books by key, then totals. A
+ * table without changes costs no statement. */
 #include "store/postgresql/changes.h"
 
 #include "base/alloc.h"
@@ -27,7 +27,7 @@ void changes_free(struct changes *ch)
     *ch = (struct changes){0};
 }
 
-/* --- what waits ------------------------------------------------------------------------------- */
+/* --- waiting callbacks ------------------------------------------------------------------------ */
 
 static int64_t waiting_lane(const struct event *e, enum callback_wait wait)
 {
@@ -149,9 +149,9 @@ static void add_row(struct pg_table *t, const struct changed_row *row)
     column_int(c++, s->resend.no != 0);
 }
 
-/* One statement per period, on its partition by name. `period=` as a condition would say the same
- * and be believed to pick few of its rows, as long as nothing has been counted there: such a plan
- * reads them all, and looks through all that is changed for each. */
+/* One statement for each period, on its partition by name. With a condition `period=` the planner
+ * could expect few rows while the partition has no statistics, and would then read all of them for
+ * each changed row. */
 static void send_rows(struct changes *ch, struct pg *pg)
 {
     if (ch->row_count)

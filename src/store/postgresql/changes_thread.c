@@ -1,11 +1,10 @@
-/* The thread that changes something: events, objects, resends, erasures, in the order in which they
- * were asked for. Events of several requests go into one transaction, anything else is a
- * transaction of its own.
+/* The thread that runs changes: events, objects, resends, erasures, in the order of the requests.
+ * Events of several requests share a transaction; any other change has its own.
  *
- * Where the database refuses such a group, it is cut in halves until the requests are found that it
- * refuses alone. Those are answered STORE_REFUSED, and cost the others nothing but time. An item
- * whose very values are refused is found the same way, by trials that are rolled back, so that a
- * request is still taken whole or not at all: it is rejected, and the others are taken. */
+ * If the database refuses a group, the group is halved until the requests are found that the
+ * database refuses alone. Those are answered STORE_REFUSED; the others are stored. An item whose
+ * values are refused is found the same way, by trials that are rolled back, and rejected: the rest
+ * of its request is stored. */
 #include "store/postgresql/postgresql_store.h"
 
 #include <stdlib.h>
@@ -31,7 +30,8 @@ static size_t count(const struct request_list *list)
     return n;
 }
 
-/* Requests with events from the front: at most so many, and as many as make a group. */
+/* Takes requests with events from the front: at most `most`, and until they have most_events
+ * events. */
 static struct request_list take_group(struct request_list *from, size_t most, size_t most_events)
 {
     struct request_list group = {0};
@@ -52,7 +52,7 @@ static enum store_status try_group(struct postgresql_store *s, const struct requ
 {
     struct pg_intake_group group = {batches, left_out, is_trial};
     struct pg_side *side = &s->changes;
-    ASSERT(batches->first); /* a group has one at least */
+    ASSERT(batches->first); /* a group has at least one request */
     side->asked_us = batches->first->asked_us;
     side->weight = (int64_t)weigh(batches);
     return pg_try_write(s, side, pg_take_in, &group, true);
@@ -74,8 +74,8 @@ static void end_group(struct postgresql_store *s, struct request_list *group,
     arena_free(&s->changes.scratch);
 }
 
-/* Which items have values that the database refuses. False: that is not why, or it takes too long
- * to find out. */
+/* Finds the items whose values the database refuses. False: there are none, or finding them takes
+ * too long. */
 static bool find_bad(struct postgresql_store *s, const struct request_list *one,
                      struct pg_isolation *isolation, bool *ret_bad, bool *left_out)
 {
@@ -106,7 +106,7 @@ static bool find_bad(struct postgresql_store *s, const struct request_list *one,
     return found > 0;
 }
 
-/* A request that is refused, without those of its items whose values are. */
+/* Stores a refused request without its refused items. */
 static enum store_status take_good(struct postgresql_store *s, const struct request_list *one,
                                    struct pg_isolation *isolation)
 {
@@ -150,13 +150,13 @@ static void take_events(struct postgresql_store *s, struct request_list *todo)
     s->changes.is_part = false;
 }
 
-/* --- anything else ---------------------------------------------------------------------------- */
+/* --- other changes ---------------------------------------------------------------------------- */
 
 static void take_one(struct postgresql_store *s, struct request *r)
 {
     enum store_status status, found = STORE_OK;
     s->changes.asked_us = r->asked_us;
-    s->changes.weight = 0; /* none of it adds to what only grows */
+    s->changes.weight = 0; /* its rows are not in append-only tables */
     switch (r->kind) {
     case REQUEST_OBJECT:
         status = pg_try_write(s, &s->changes, pg_change_object, r->what, true);
@@ -176,8 +176,8 @@ static void take_one(struct postgresql_store *s, struct request *r)
 
 /* --- the thread ------------------------------------------------------------------------------- */
 
-/* Behind a group in doubt nothing else can be done; but what has waited for as long as a database
- * is waited for is refused: nothing of it is stored. */
+/* While a group is in doubt no other change can run. Requests that have waited for PG_PATIENCE_MS
+ * are refused: nothing of them is stored. */
 void pg_changes_refuse_old(struct postgresql_store *s)
 {
     int64_t before_us = timing_now_us() - PG_PATIENCE_MS * INT64_C(1000);

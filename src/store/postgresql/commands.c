@@ -1,5 +1,5 @@
-/* Changes that come one at a time: objects, resends, erasures; one transaction each. Any node makes
- * them: row locks keep them apart, and the log of objects tells the others (feed.c). */
+/* Single changes: objects, resends, erasures; one transaction each. Any node runs them: row locks
+ * serialise them, and the change log tells the other nodes (feed.c). */
 #include "store/postgresql/feed.h"
 #include "store/postgresql/fetch.h"
 #include "store/postgresql/handover.h"
@@ -21,7 +21,7 @@ static int put_object(struct pg *pg, enum object_kind kind, struct str id, struc
 
 #define PARTS_TO_A_TRIP 10
 
-/* A trip for each few of them; the last ones go with what follows. */
+/* One round trip for every few parts; the last ones go with the statements that follow. */
 static enum pg_fate put_parts(struct pg *pg, const struct object_part *parts, size_t count)
 {
     enum pg_fate fate = PG_FINE;
@@ -42,7 +42,7 @@ enum pg_fate pg_change_object(struct postgresql_store *s, struct pg *pg, void *o
     enum pg_fate fate = feed_begin(s, pg, change, &made);
     if (fate != PG_FINE)
         return fate;
-    if (made) /* committed, so that a standby has it, too */
+    if (made) /* commits, so that a standby has it, too */
         return pg_sync_commit(s, pg);
     if (s->changes.only_looks || change->status == STORE_STALE) {
         pg_rollback(pg);
@@ -73,7 +73,7 @@ static enum pg_fate end_without(struct pg *pg, struct resend *resend, enum store
     return PG_FINE;
 }
 
-/* The original of a reversal; `ret` stays empty where it reverses none. */
+/* Fetches the original of a reversal; `ret` stays empty for any other event. */
 static enum pg_fate fetch_original(struct pg *pg, struct pg_side *side, const struct pg_row *row,
                                    struct fetched *ret)
 {
@@ -84,7 +84,8 @@ static enum pg_fate fetch_original(struct pg *pg, struct pg_side *side, const st
     return fetch_rows(pg, &key, 1, FETCH_SHARED, false, &side->scratch, ret);
 }
 
-/* Into the lane, at once where it is this node's; and what is kept with it. */
+/* Hands the callback to its lane, at once if the lane is this node's, and stores the parts of the
+ * resend. */
 static enum pg_fate end_resend(struct postgresql_store *s, struct pg *pg, struct resend *resend,
                                const struct pg_row *row)
 {
@@ -121,8 +122,8 @@ static enum pg_fate resend_row(struct postgresql_store *s, struct pg *pg, struct
     return end_resend(s, pg, resend, row);
 }
 
-/* By a try whose commit was in doubt; or by another node's meanwhile, which does as well. The row
- * is locked, so it is over. */
+/* True if an earlier try whose commit was in doubt has stored the resend, or another node has
+ * resent the callback since, which does as well. The row is locked, so that try is over. */
 static bool is_resent(const struct pg_side *side, const struct pg_row *row)
 {
     return side->own_no != 0 && row->standing.resend_last_no >= (uint64_t)side->own_no;
@@ -168,7 +169,7 @@ enum pg_fate pg_resend(struct postgresql_store *s, struct pg *pg, void *what)
 
 /* --- erasing a panelist ----------------------------------------------------------------------- */
 
-/* Those of its callbacks that wait have nothing to send any more. */
+/* The panelist's waiting callbacks have nothing left to send. */
 static void stop_waiting(struct changes *ch, const PGresult *r)
 {
     changes_begin(ch);
@@ -181,11 +182,12 @@ static void stop_waiting(struct changes *ch, const PGresult *r)
     }
 }
 
-/* Renames first: that waits for outcomes under way, whose attempts can then be seen. */
+/* Renames the events first: the update waits for outcomes under way, so that their attempts are
+ * visible afterwards. */
 static int rename_events(struct pg *pg, const struct erase *erase, struct str replacement)
 {
     args_int(pg_args(pg), PG_INT4, erase->account_no);
-    /* No event of that name comes in meanwhile. */
+    /* keeps new events of the panelist out until the commit */
     pg_query(pg, "SELECT 1 FROM account WHERE account_no=$1 FOR UPDATE");
     args_str(&pg->args, PG_TEXT, erase->panelist_id);
     args_str(&pg->args, PG_TEXT, replacement);
@@ -206,7 +208,7 @@ static void erase_texts(struct pg *pg, const struct erase *erase, struct str rep
                " FROM event e" THEIRS " AND a.account_no=$1 AND a.event_no=e.event_no",
                ATTEMPT_DETAILS_ERASED);
 #undef THEIRS
-    /* Last: nodes that look for what is handed over wait for this. */
+    /* last: nodes that poll for hand-overs wait for this lock */
     args_int(pg_args(pg), PG_INT4, erase->account_no);
     pg_query(pg,
              "UPDATE handover SET callbacks=NULL WHERE account_no=$1 AND callbacks IS NOT NULL");
@@ -218,7 +220,7 @@ enum pg_fate pg_erase(struct postgresql_store *s, struct pg *pg, void *what)
     struct pg_side *side = &s->changes;
     char text[ERASED_NAME_BYTES];
     struct str replacement = erased_name(s->env, text);
-    if (side->only_looks) /* done or not: whoever repeats it finds nothing left */
+    if (side->only_looks) /* committed or not: a repeated erasure finds nothing left */
         return PG_ABSENT;
     pg_begin(pg, false);
     int renamed = rename_events(pg, erase, replacement);

@@ -1,5 +1,5 @@
-/* libpq in pipeline mode, without ever blocking inside it: what is sent and what is answered go on
- * at once, or a long pipeline and its long answers could wait for each other for ever. */
+/* libpq in pipeline mode, never blocking inside libpq: sending and receiving alternate, because
+ * otherwise a long pipeline and its long answers could wait for each other for ever. */
 #include "store/postgresql/connection.h"
 
 #include "base/env.h"
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define LOOK_MS 500 /* how often whoever waits for an answer looks where the primary is */
+#define LOOK_MS 500 /* how often a wait for an answer checks which server is the primary */
 
 void pg_init(struct pg *pg, const char *uri)
 {
@@ -63,9 +63,9 @@ static void set_why(struct pg *pg, const char *text)
 
 /* --- connecting ------------------------------------------------------------------------------- */
 
-/* libpq would print it: "already exists, skipping". The server does not fail a COMMIT whose wait
- * for a standby was cancelled: it has happened, and this warning is all that is said. The
- * function's name is what is the same in every language. */
+/* libpq would print notices such as "already exists, skipping". One matters: the server does not
+ * fail a COMMIT whose wait for a standby was cancelled, it only warns. The function's name is the
+ * same in every language. */
 static void take_notice(void *context, const PGresult *notice)
 {
     struct pg *pg = context;
@@ -74,7 +74,7 @@ static void take_notice(void *context, const PGresult *notice)
         pg->standby_skipped = true;
 }
 
-/* What stands before the URI can be said otherwise in it, what stands behind it cannot. */
+/* A URI may override the parameters before "dbname", but not those after it. */
 static PGconn *open_connection(const struct pg *pg, const struct pg_host *host)
 {
     static const char *const names[] = {
@@ -108,7 +108,7 @@ static PGconn *open_connection(const struct pg *pg, const struct pg_host *host)
     return PQconnectdbParams(names, values, 1);
 }
 
-/* host NULL: whichever of the URI. */
+/* host NULL: any host of the URI. */
 static bool connect_to(struct pg *pg, const struct pg_host *host)
 {
     pg->connection = open_connection(pg, host);
@@ -154,7 +154,7 @@ bool pg_connect(struct pg *pg)
 
 /* --- sending ---------------------------------------------------------------------------------- */
 
-/* The arguments as libpq wants them, and the results as numbers, not as text. */
+/* Arguments as libpq takes them; results come in binary format. */
 struct sent_args {
     Oid types[PG_ARGS_MOST];
     const char *values[PG_ARGS_MOST];
@@ -184,7 +184,7 @@ int pg_query(struct pg *pg, const char *sql)
     struct sent_args a;
     point_to(&pg->args, &a);
     make_room(pg);
-    /* What cannot be put in shows when the trip is made. */
+    /* an error here shows in pg_sync */
     if (pg->connection)
         (void)PQsendQueryParams(pg->connection, sql, pg->args.count, a.types, a.values, a.lengths,
                                 a.formats, 1);
@@ -192,7 +192,7 @@ int pg_query(struct pg *pg, const char *sql)
     return pg->sent++;
 }
 
-/* Each has a result of its own: take_name. */
+/* Prepares the statement. DEALLOCATE and Prepare have a result each: take_name. */
 static void give_name(struct pg *pg, const struct pg_kept_one *one, enum kept_step step,
                       const char *sql, const Oid *types)
 {
@@ -271,16 +271,16 @@ int pg_query_kept_f(struct pg *pg, const char *fmt, ...)
     return which;
 }
 
-/* Rows are looked up by their keys, a few of very many: a plan that reads a table instead is never
- * right, but is what the planner takes for a partition that has no statistics yet. No key comes
- * twice, so nothing is worth remembering either. */
+/* Statements look up few of very many rows by their keys. A plan that reads a whole table is never
+ * right, but the planner may choose it for a partition without statistics. No key comes twice, so
+ * Memoize does not help either. */
 #define BY_INDEX(value)                                                                            \
     "set_config('enable_seqscan','" value "',true),set_config('enable_hashjoin','" value           \
     "',true),set_config('enable_mergejoin','" value "',true),set_config('enable_memoize','" value  \
     "',true)"
 
-/* The planner's choice would be to plan anew for each group of a few rows, as it takes it that any
- * plan that is kept is for ten of them. */
+/* Otherwise the planner would plan anew for each small group, because it assumes ten rows for any
+ * generic plan. */
 #define KEPT_PLANS ",set_config('plan_cache_mode','force_generic_plan',true)"
 
 static void begin(struct pg *pg, const char *how, bool writes, bool kept)
@@ -291,8 +291,8 @@ static void begin(struct pg *pg, const char *how, bool writes, bool kept)
     pg->committing = pg->commit_refused = pg->standby_skipped = false;
     pg_exec_f(pg, "BEGIN ISOLATION LEVEL %s", how);
     args_clear(&pg->args);
-    /* An acknowledged event is on disk: a server or role whose default says otherwise is overruled,
-     * one that asks for more (a standby's word) is not. */
+    /* An acknowledged event must be on disk: a server or role with synchronous_commit=off is
+     * overruled; a stricter setting (a standby must confirm) stays. */
     pg_query_kept_f(
         pg,
         "SELECT set_config('statement_timeout','%d',true),set_config('lock_timeout','%d',true),"
@@ -324,8 +324,8 @@ void pg_begin_kept(struct pg *pg)
 
 void pg_commit(struct pg *pg)
 {
-    /* A COMMIT that waits for a standby and is cancelled by a time-out succeeds all the same, on
-     * this server alone: what is acknowledged then is lost when the standby takes over. */
+    /* A COMMIT whose wait for a standby is cancelled by a timeout succeeds on this server alone,
+     * and would be lost when the standby takes over. */
     if (pg->writes)
         pg_exec(pg, "SET LOCAL statement_timeout=0");
     pg_exec(pg, "COMMIT");
@@ -349,8 +349,9 @@ void pg_visit(struct pg *pg, pg_row_visitor visit, void *context)
 
 /* --- receiving -------------------------------------------------------------------------------- */
 
-/* Until a result can be had without waiting; false: the connection is lost. A server that is frozen
- * keeps its connections: that another one has replaced it is what tells. */
+/* Waits until a result can be read without blocking. False: the connection is lost. A frozen server
+ * keeps its connections open, so the wait also checks whether another server has become the
+ * primary. */
 static bool wait_for_result(struct pg *pg, int64_t until_mono_ms)
 {
     while (PQisBusy(pg->connection)) {
@@ -393,7 +394,7 @@ static enum pg_fate fate_of_error(struct pg *pg, const PGresult *r)
     return fate;
 }
 
-/* The results of one statement, up to the NULL behind them. */
+/* Takes the results of one statement, up to the NULL after them. */
 static enum pg_fate take_results(struct pg *pg, int which, int64_t until_mono_ms)
 {
     enum pg_fate fate = PG_FINE;
@@ -409,7 +410,7 @@ static enum pg_fate take_results(struct pg *pg, int which, int64_t until_mono_ms
         if (status == PGRES_FATAL_ERROR) {
             fate = fate_of_error(pg, r);
         } else if (status == PGRES_PIPELINE_ABORTED && fate == PG_FINE) {
-            fate = PG_NOT_NOW; /* the statement that failed says why */
+            fate = PG_NOT_NOW; /* the failed statement's error says why */
         } else if (status == PGRES_SINGLE_TUPLE) {
             pg->visit(pg->context, r);
             until_mono_ms = env_mono_ms(env_real()) + pg->trip_ms;
@@ -421,8 +422,7 @@ static enum pg_fate take_results(struct pg *pg, int which, int64_t until_mono_ms
     }
 }
 
-/* A name that was given is there whatever becomes of the transaction, and so is one that could not
- * be dropped. */
+/* Prepare and DEALLOCATE are not transactional: their effects stay after a rollback. */
 static enum pg_fate take_name(struct pg *pg, int which, int64_t until_mono_ms)
 {
     enum kept_step step = pg->names[which].step;
@@ -464,7 +464,7 @@ static enum pg_fate take_all(struct pg *pg)
     return good ? first : PG_LOST;
 }
 
-/* Whether names hold on this connection: kept.h. */
+/* Learns whether prepared statements work on this connection: kept.h. */
 static void learn_kept(struct pg *pg, bool is_fine)
 {
     struct pg_kept *kept = &pg->kept;
@@ -495,7 +495,8 @@ enum pg_fate pg_sync(struct pg *pg)
     if (fate == PG_LOST)
         disconnect(pg);
     else if (fate != PG_FINE)
-        pg->in_transaction = true; /* aborted: a COMMIT behind the error was not carried out */
+        /* the transaction is aborted: a COMMIT after the error was not run */
+        pg->in_transaction = true;
     pg->sent = 0;
     pg->stream = -1;
     if (fate == PG_NOT_NOW || fate == PG_REFUSED)
@@ -530,7 +531,7 @@ void pg_rollback(struct pg *pg)
 int64_t pg_affected(const PGresult *r)
 {
     int64_t n = 0;
-    /* libpq asks for a result that it may change, and does not. */
+    /* libpq's parameter is not const, though it does not change the result. */
     PGresult *result = (PGresult *)(uintptr_t)r; // NOLINT(performance-no-int-to-ptr)
     for (const char *at = PQcmdTuples(result); *at; at++)
         n = n * 10 + (*at - '0');

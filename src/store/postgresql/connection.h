@@ -1,14 +1,14 @@
 /* One connection to PostgreSQL, used by one thread: transactions as pipelines.
  *
- * A trip is: statements put into the pipeline by pg_query, then pg_sync, which sends them, waits
- * for all of their results and returns how it went. Statements of one trip cost one round trip
- * together. Every transaction begins with pg_begin, which also sets what the session may not keep:
- * behind PgBouncer in transaction mode the next transaction has another server connection. So there
- * are no session settings, no LISTEN and no advisory locks anywhere, and names of statements only
- * where the server is found to be asked directly (kept.h).
+ * A trip consists of the statements that pg_query puts into the pipeline, and of pg_sync, which
+ * sends them, waits for all results and returns how the trip ended. Statements of one trip cost one
+ * round trip together. Every transaction begins with pg_begin, which also sets the session's
+ * settings: behind PgBouncer in transaction mode the next transaction has another server
+ * connection. So there are no lasting session settings, no LISTEN and no advisory locks, and
+ * prepared statements only where the connection is found to be direct (kept.h).
  *
- * Nothing here is retried: how a trip ended is a pg_fate (sqlstate.h). A name that does not hold
- * (kept.h) passes, too. */
+ * Nothing is retried here: a trip ends with a pg_fate (sqlstate.h). A prepared statement that the
+ * server does not know (kept.h) counts as PG_NOT_NOW. */
 #pragma once
 
 #include "store/postgresql/arrays.h"
@@ -18,10 +18,11 @@
 
 #include <libpq-fe.h>
 
-/* Whatever is done for each period of events fits into one trip: 30 days each, of 11 years. */
+/* Enough for one statement for each period of events: 30 days each, 11 years. */
 #define PG_STATEMENTS_MOST 160
-/* The server ends a statement after this; whoever waits longer for a trip takes the connection for
- * lost. Locks are held for milliseconds, so who waits longer for one gives way and tries again. */
+/* The server cancels a statement after PG_STATEMENT_TIMEOUT_MS; a trip that takes longer than
+ * PG_TRIP_TIMEOUT_MS means a lost connection. Locks are held for milliseconds, so a longer wait for
+ * a lock is cancelled and the transaction tried again. */
 #define PG_STATEMENT_TIMEOUT_MS 30000
 #define PG_LOCK_TIMEOUT_MS 5000
 #define PG_TRIP_TIMEOUT_MS 40000
@@ -31,19 +32,20 @@ typedef void (*pg_row_visitor)(void *context, const PGresult *row);
 
 struct pg {
     const char *uri;        /* the opener's */
-    const char *server;     /* what it must be, unless the URI says: target_session_attrs */
-    struct pg_hosts *hosts; /* the store's: what its connections know of servers; NULL: nothing */
-    int host;               /* of hosts: where the connection is */
-    int64_t trip_ms;        /* after so long a trip's answers are not waited for: PG_LOST */
+    const char *server;     /* target_session_attrs, unless the URI sets it */
+    struct pg_hosts *hosts; /* what the store's connections know about its servers; may be NULL */
+    int host;               /* the index of the connected server */
+    int64_t trip_ms;        /* a trip that takes longer ends as PG_LOST */
     PGconn *connection;
     bool in_transaction;
-    bool writes;          /* the transaction may */
-    bool committing;      /* since pg_begin a COMMIT was put in: lost is then perhaps done */
-    bool commit_refused;  /* by an error of its own: whatever stands between may have lost it */
-    bool standby_skipped; /* it was carried out before the standby it waited for had it */
-    struct buf why;       /* of the last trip that was not fine */
-    char sqlstate[SQLSTATE_BYTES]; /* of the server's last error; empty: none yet */
-    struct pg_refusals *refusals;  /* where they are noted; NULL: nowhere */
+    bool writes; /* the transaction may write */
+    /* a COMMIT was sent since pg_begin: if the connection is lost, it may have happened */
+    bool committing;
+    bool commit_refused;  /* COMMIT itself failed: a proxy in between may have lost its result */
+    bool standby_skipped; /* the transaction committed without the standby that it waited for */
+    struct buf why;       /* the error of the last failed trip */
+    char sqlstate[SQLSTATE_BYTES]; /* the server's last error; empty: none yet */
+    struct pg_refusals *refusals;  /* counts refusals; may be NULL */
     struct pg_args args;
     struct pg_kept kept;
     PGresult *results[PG_STATEMENTS_MOST];
@@ -51,56 +53,57 @@ struct pg {
         struct pg_kept_one *one;
         uint32_t number;
         enum kept_step step;
-    } names[PG_STATEMENTS_MOST]; /* that statements of the trip give before they are carried out */
-    int sent;                    /* statements of the trip under way */
-    int stream;                  /* which of them has its rows visited one by one; -1: none */
+    } names[PG_STATEMENTS_MOST]; /* statements that are prepared in this trip before they run */
+    int sent;                    /* number of statements in this trip */
+    int stream;                  /* the statement whose rows are visited one by one; -1: none */
     pg_row_visitor visit;
     void *context;
 };
 
 void pg_init(struct pg *pg, const char *uri);
-void pg_close(struct pg *pg); /* what was under way is rolled back */
-/* Connects where there is no connection. False: *why of it is a sentence. Blocking, seconds. */
+void pg_close(struct pg *pg); /* rolls back an open transaction */
+/* Connects if there is no connection. Blocks for seconds. False: pg->why is a sentence. */
 MUST_CHECK bool pg_connect(struct pg *pg);
 
-/* The arguments of the next statement, to be filled in. */
+/* Clears the arguments of the next statement, to be filled in. */
 static inline struct pg_args *pg_args(struct pg *pg)
 {
     args_clear(&pg->args);
     return &pg->args;
 }
-/* Puts a statement with the arguments of pg_args into the pipeline; returns which it is. */
+/* Puts a statement with the arguments of pg_args into the pipeline; returns its index. */
 int pg_query(struct pg *pg, const char *sql);
 int pg_exec(struct pg *pg, const char *sql); /* without arguments */
-/* The same as pg_query, for what is asked all the time: the server keeps how, where it can. The
- * text is one of a few. */
+/* As pg_query, for frequent statements: the server keeps their plans where it can. There must be
+ * few different texts. */
 int pg_query_kept(struct pg *pg, const char *sql);
 int pg_query_kept_f(struct pg *pg, const char *fmt, ...) PRINTF_LIKE(2, 3);
 int pg_exec_f(struct pg *pg, const char *fmt, ...) PRINTF_LIKE(2, 3);
 int pg_query_f(struct pg *pg, const char *fmt, ...) PRINTF_LIKE(2, 3);
-/* BEGIN and its settings. */
+/* BEGIN and the settings. */
 void pg_begin(struct pg *pg, bool read_only);
-/* One that writes, whose plans are those that are kept: good for whatever the arguments are. */
+/* A transaction that writes and uses generic plans. */
 void pg_begin_kept(struct pg *pg);
-/* Reads what was committed at its first statement: for what one answer shows of several. */
+/* A transaction that reads one snapshot, for an answer that comes from several statements. */
 void pg_begin_snapshot(struct pg *pg);
-void pg_commit(struct pg *pg);    /* COMMIT: then pg_sync */
-void pg_take_long(struct pg *pg); /* statements of this transaction may, PG_SCAN_TIMEOUT_MS */
-/* The rows of the statement put in last are visited as they come and not kept. */
+void pg_commit(struct pg *pg); /* puts COMMIT in; pg_sync follows */
+/* raises the statement timeout of this transaction to PG_SCAN_TIMEOUT_MS */
+void pg_take_long(struct pg *pg);
+/* Visits the rows of the last statement as they arrive instead of storing them. */
 void pg_visit(struct pg *pg, pg_row_visitor visit, void *context);
 MUST_CHECK enum pg_fate pg_sync(struct pg *pg);
-/* A whole trip that reads: for the statements put in since pg_begin. */
+/* Ends a transaction that only reads: sends the statements since pg_begin. */
 MUST_CHECK enum pg_fate pg_end_read(struct pg *pg);
-/* Ends a transaction that is not to be committed. */
+/* Ends a transaction without a commit. */
 void pg_rollback(struct pg *pg);
 
-/* Results of the last trip; valid until the next one is begun. */
+/* Results of the last trip; valid until the next one begins. */
 static inline const PGresult *pg_result(const struct pg *pg, int which)
 {
     ASSERT(which >= 0 && which < PG_STATEMENTS_MOST && pg->results[which]);
     return pg->results[which];
 }
-int64_t pg_affected(const PGresult *r); /* rows that a statement has changed */
+int64_t pg_affected(const PGresult *r); /* rows that the statement has changed */
 bool pg_is_null(const PGresult *r, int row, int column);
 int64_t pg_int(const PGresult *r, int row, int column);    /* any integer or bool; NULL: 0 */
 struct str pg_str(const PGresult *r, int row, int column); /* NULL: absent */

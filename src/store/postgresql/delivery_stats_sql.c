@@ -1,6 +1,6 @@
-/* The server counts, as it alone knows which attempts of a group are new: first by endpoint, class
- * and bucket, which are few, and then into the columns of the endpoint's row and of its account's.
- * No count is NULL, and stays out of the row. */
+/* The server counts the attempts, because only the server knows which attempts of a group are new:
+ * first by endpoint, class and bucket, then into the columns of the rows of the endpoint and of the
+ * account. A count of 0 is stored as NULL, which takes no space in the row. */
 #include "store/postgresql/delivery_stats_sql.h"
 
 #include <inttypes.h>
@@ -64,7 +64,7 @@ enum pg_fate pg_merge_delivery_stats(struct pg *pg, int64_t now_ms)
     return fate;
 }
 
-/* Each slot is looked up by its key: of all accounts a slot's rows lie together. */
+/* Looks each slot up by key: a slot has the rows of all accounts next to each other. */
 static int ask_step(struct pg *pg, const struct delivery_stats_query *q, int step)
 {
     int64_t first, last;
@@ -97,7 +97,7 @@ enum pg_fate pg_read_delivery_stats(struct postgresql_store *s, struct pg *pg, v
     (void)s;
     struct delivery_stats_query *q = query;
     int at[DELIVERY_STATS_STEPS];
-    memset(q->points, 0, sizeof q->points); /* of a try before this one */
+    memset(q->points, 0, sizeof q->points); /* an earlier try may have filled them */
     pg_begin_snapshot(pg);
     for (int step = 1; step <= DELIVERY_STATS_STEPS; step++)
         at[step - 1] = ask_step(pg, q, step);

@@ -1,19 +1,19 @@
-/* See feed.h. What is in the log is which object changed; its document is read when somebody wants
- * to know, so it may be a later one: that is then told of twice. */
+/* See feed.h. The log has which object changed. Its document is read with the log, so it may be of
+ * a later change, which is then reported twice. */
 #include "store/postgresql/feed.h"
 
 #include <stdio.h>
 
 #define FEED_ROWS 500
-#define LOG_ERASURE 0 /* a kind of no object; the id is the account's number */
+#define LOG_ERASURE 0 /* not a kind of object; the id is the account's number */
 
-/* What changes of accounts and people are judged by. */
+/* The kinds that changes of accounts and people are judged by. */
 #define JUDGED_KINDS "1,2,3,4,8,9,13"
 _Static_assert(OBJECT_PARTNER == 1 && OBJECT_APP == 2 && OBJECT_CLIENT == 3 && OBJECT_KEY == 4 &&
                    OBJECT_USER == 8 && OBJECT_SESSION == 9 && OBJECT_IDEMPOTENCY_KEY == 13,
                "JUDGED_KINDS");
 
-/* Whether others hear of it: the audit log is not in the feed. */
+/* True if the change goes into the log: audit entries do not. */
 static bool feed_has(const struct object_change *change)
 {
     bool logged = change->kind != OBJECT_AUDIT;
@@ -32,8 +32,8 @@ static int ask_stale(struct postgresql_store *s, struct pg *pg, const struct obj
                         " AND (kind IN(" JUDGED_KINDS ") OR (kind=$3 AND id=$4)))");
 }
 
-/* Behind the lock, so whatever was in doubt is over. A revision that was not committed may be
- * another node's by now. */
+/* Runs after the log is locked, so a try in doubt is over. If that try was not committed, another
+ * node may have its revision by now. */
 static int ask_made(struct postgresql_store *s, struct pg *pg)
 {
     args_int(pg_args(pg), PG_INT8, s->changes.own_no);
@@ -116,7 +116,8 @@ static void tell_erasure(struct postgresql_store *s, struct str id)
     pg_nodes_tell_erased(&s->nodes, account_no);
 }
 
-/* A revision is taken in whole, or next time. Returns up to which. */
+/* Returns a revision whole or leaves it for the next read. The result is the last revision that was
+ * read. */
 static int64_t read_rows(struct postgresql_store *s, struct object_feed *feed, const PGresult *r,
                          int64_t last)
 {

@@ -1,16 +1,16 @@
-/* The log of changed objects, by which each node learns what the others have changed. Numbers are
- * given under one row's lock, so they become visible in their order. The audit log is not in it:
- * nobody keeps that in memory. */
+/* The log of changed objects, by which each node learns what other nodes have changed. Revisions
+ * are assigned under the lock of one row, so they become visible in order. Audit entries are not in
+ * the log, because no node keeps them in memory. */
 #pragma once
 
 #include "store/postgresql/postgresql_store.h"
 
-/* In the transaction of a change, first: locks the log where the change goes into it, and gives the
- * change its revision there; 0: the log has none of it. STORE_STALE: it was judged, and others have
- * changed what it may have been judged by. *ret_made: it was made by a try whose commit was in
- * doubt, under that revision. */
+/* Runs first in the transaction of a change: locks the log if the change goes into it, and assigns
+ * the change its revision; 0: it is not logged. STORE_STALE: the change was judged by objects that
+ * others may have changed since. *ret_made: an earlier try whose commit was in doubt has stored it
+ * under its revision. */
 MUST_CHECK enum pg_fate feed_begin(struct postgresql_store *s, struct pg *pg,
                                    struct object_change *change, bool *ret_made);
-/* Statements that put it into the log. */
+/* Puts the statements that log the change into the pipeline. */
 void feed_log(struct postgresql_store *s, struct pg *pg, const struct object_change *change);
 void feed_log_erasure(struct postgresql_store *s, struct pg *pg, uint32_t account_no);

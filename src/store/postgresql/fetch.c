@@ -1,5 +1,5 @@
-/* One statement per partition, with the partition's number in its text: the planner then plans for
- * that one. Rows are locked in the order of their keys. */
+/* One statement for each partition, with the partition's number in the text, so that the planner
+ * plans for that one. Rows are locked in the order of their keys. */
 #include "store/postgresql/fetch.h"
 
 #include "base/alloc.h"
@@ -79,7 +79,7 @@ static size_t drop_doubles(struct fetch_key *keys, size_t count)
     return n;
 }
 
-/* Those keys[0..count) that are in one period. */
+/* The keys must be in one period. */
 static enum pg_fate fetch_period(struct pg *pg, const struct fetch_key *keys, size_t count,
                                  enum fetch_lock lock, bool with_body, struct arena *arena,
                                  struct fetched *f)
@@ -95,8 +95,9 @@ static enum pg_fate fetch_period(struct pg *pg, const struct fetch_key *keys, si
                    " LEFT JOIN LATERAL (SELECT body FROM body WHERE account_no=e.account_no"
                    " AND event_no=e.event_no AND period=%d OFFSET 0) AS b ON true",
                    keys->period);
-    /* Key by key, in their order, which no planner can turn round: see the lateral queries' ends.
-     * By the table's name, not its partition's: whoever changes the table locks it first, too. */
+    /* LATERAL with OFFSET or FOR keeps the planner from reordering: the rows are read key by key,
+     * in order. The statement names the table and not the partition, because a schema change locks
+     * the table first, too. */
     int at = pg_query_kept_f(
         pg,
         "SELECT %s FROM unnest($1,$2) AS u(a,n) CROSS JOIN LATERAL (SELECT * FROM"

@@ -1,4 +1,4 @@
-/* Event rows by (account, number), under lock, in whatever partition they are. */
+/* Reads event rows by (account, number), with locks, from any partition. */
 #pragma once
 
 #include "store/postgresql/row.h"
@@ -6,20 +6,21 @@
 struct fetch_key {
     uint32_t account_no;
     uint64_t event_no;
-    int32_t period; /* where it is; FETCH_PERIOD_UNKNOWN: to be looked up */
+    int32_t period; /* FETCH_PERIOD_UNKNOWN: it is looked up */
 };
 #define FETCH_PERIOD_UNKNOWN INT32_MIN
 
 struct fetched {
-    struct pg_row *rows; /* in the arena, with their texts, by (account, number) */
+    struct pg_row *rows; /* in the arena, with their texts, ordered by (account, number) */
     size_t count;
 };
 
 /* How rows are locked until the end of the transaction. */
 enum fetch_lock { FETCH_UNLOCKED, FETCH_SHARED, FETCH_FOR_UPDATE };
 
-/* The rows of these keys (in any order, more than once, not there: left out); some trips inside a
- * transaction. with_body: what a callback to hand over needs. */
+/* Fetches the rows of these keys, in some trips inside a transaction. The keys may be in any order
+ * and repeat; unknown ones are left out. with_body: with the body, as a callback that is handed
+ * over needs it. */
 MUST_CHECK enum pg_fate fetch_rows(struct pg *pg, struct fetch_key *keys, size_t count,
                                    enum fetch_lock lock, bool with_body, struct arena *arena,
                                    struct fetched *ret);

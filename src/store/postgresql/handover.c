@@ -1,13 +1,13 @@
-/* What one node puts into lanes that another one has, and how that one hears of it.
+/* Hand-over of callbacks between nodes.
  *
- * A row in `handover` says: look into this lane, or hand this callback over. It is written in the
- * transaction of the change where the lane is not this node's then, or behind it where it was and
- * is no longer. Nodes look up to forty times a second, and take only rows of shards that the
- * database says are theirs: whoever claims a shard looks for what waits in it after the claim, so a
- * row that its former owner took says nothing that the new one has not seen.
+ * A row in `handover` means: read this lane, or take this callback. It is written in the
+ * transaction of the change if the lane is not this node's then, or after the commit if the node
+ * has lost the lane meanwhile. Nodes poll up to forty times a second, and take only rows of shards
+ * that the database says are theirs. A node that claims a shard reads its waiting lanes after the
+ * claim, so a row that the former owner took says nothing that the new owner has not seen.
  *
- * What is left is a node that dies between its commit and the row behind it. That is why each node
- * looks for what is late in its own lanes now and then. */
+ * One gap is left: a node may die between its commit and the row after it. That is why each node
+ * searches its own lanes for late callbacks now and then. */
 #include "store/postgresql/handover.h"
 
 #include "base/alloc.h"
@@ -20,7 +20,7 @@
 #define RESCAN_MS 60000
 #define LATE_MS 15000
 
-/* --- telling ---------------------------------------------------------------------------------- */
+/* --- writing rows ----------------------------------------------------------------------------- */
 
 static void add(struct pg_table *t, uint32_t account_no, lane_no lane, int64_t due_ms,
                 uint64_t event_no, int32_t period, struct str callbacks)
@@ -40,7 +40,7 @@ void handover_begin(struct pg_table *t)
     table_begin(t, "isllliy");
 }
 
-/* A row to be written: look into that lane. */
+/* Adds a row: read that lane. */
 static void handover_lane(struct pg_table *t, uint32_t account_no, lane_no lane, int64_t due_ms)
 {
     add(t, account_no, lane, due_ms, 0, 0, STR_NONE);
@@ -90,7 +90,8 @@ void handover_behind(struct postgresql_store *s, struct pg_side *side)
 {
     size_t kept = 0;
     struct leases *leases = &s->nodes.leases;
-    /* Over: another node may have claimed and looked through what waits before this commit. */
+    /* if the lease has ended, another node may have claimed the shard and read its waiting lanes
+     * before this commit */
     bool runs = leases_run(leases, env_mono_ms(env_real()));
     handover_begin(&side->handover);
     for (size_t i = 0; i < side->owed_count; i++) {
@@ -117,16 +118,17 @@ void handover_behind(struct postgresql_store *s, struct pg_side *side)
         log_warning("handover_failed", LOG_STR("why", buf_str(&side->pg.why)));
 }
 
-/* --- hearing ---------------------------------------------------------------------------------- */
+/* --- reading rows ----------------------------------------------------------------------------- */
 
 struct heard {
     const struct hearing *last;
-    bool sure;                  /* what is carried may be used, as far as the store knows */
-    struct lane_backlog *lanes; /* of each row: `look` of them are to be looked into in any case */
+    bool sure; /* callbacks in the rows may be used: nothing was erased meanwhile */
+    /* one for each row; the first `look` of them must be read in any case */
+    struct lane_backlog *lanes;
     size_t look, rows;
     struct fetch_key *keys;
     size_t key_count;
-    struct callback **owed; /* those that were carried first: a resend of one comes behind it */
+    struct callback **owed; /* new callbacks come before resends of them */
     size_t owed_count, owed_capacity;
     struct arena arena;
 };
@@ -148,8 +150,8 @@ static void owe(struct heard *h, struct callback *c)
     h->owed[h->owed_count++] = c;
 }
 
-/* False: there are none, or not all are understood; those that are may be handed out all the same.
- */
+/* Takes the callbacks in a row. False: there are none, or some have an unknown layout; the others
+ * may be handed out all the same. */
 static bool take_carried(struct heard *h, const PGresult *r, int row)
 {
     struct str rest = pg_str(r, row, HEARD_CALLBACKS);
@@ -176,7 +178,7 @@ static void read_heard(struct heard *h, const PGresult *r)
     for (int i = 0; i < (int)n; i++) {
         uint64_t event_no = (uint64_t)pg_int(r, i, HEARD_EVENT);
         if (pg_is_null(r, i, HEARD_LANE))
-            continue; /* nothing was handed over */
+            continue; /* no row: the left join has only the revision */
         h->lanes[h->rows++] =
             (struct lane_backlog){(lane_no)pg_int(r, i, HEARD_LANE), pg_int(r, i, HEARD_DUE)};
         if (event_no) {
@@ -191,7 +193,7 @@ static void read_heard(struct heard *h, const PGresult *r)
     }
 }
 
-/* Each is handed over as the node would have it that changed it. */
+/* Hands each callback over as the node that changed it would have. */
 static enum pg_fate look_up(struct pg *pg, struct heard *h)
 {
     struct fetched rows;
@@ -203,8 +205,9 @@ static enum pg_fate look_up(struct pg *pg, struct heard *h)
     return fate;
 }
 
-/* Only behind the commit: a row that stays comes again, and its callbacks must not be handed out
- * twice. In doubt the lanes look: said twice that does no harm. */
+/* Callbacks are handed out only after the commit: a row that stays is read again, and its callbacks
+ * must not be handed out twice. If the commit is in doubt the lanes are read instead, which may
+ * happen twice without harm. */
 static void tell(struct postgresql_store *s, struct heard *h, bool committed)
 {
     pg_nodes_tell_waiting(&s->nodes, h->lanes, committed ? h->look : h->rows);
@@ -216,7 +219,7 @@ static void tell(struct postgresql_store *s, struct heard *h, bool committed)
     arena_free(&h->arena);
 }
 
-/* One snapshot: what is carried was not erased when nothing has been since the last look. */
+/* One snapshot, so that an unchanged revision proves that no callback in the rows was erased. */
 static const char poll_query[] =
     "WITH gone AS (DELETE FROM handover h USING shard s WHERE s.node=$1 AND h.shard=s.shard"
     " RETURNING h.account_no,h.lane,h.due_ms,h.event_no,h.period,s.fence,h.callbacks)"
@@ -247,16 +250,16 @@ enum pg_fate handover_poll(struct postgresql_store *s, struct pg *pg, struct hea
     if (fate != PG_FINE)
         return fate;
     *last = now;
-    /* Until it is known: whoever is told may not be able to read it at the moment. */
+    /* repeated until the revision is known here, because a watcher may be unable to read the log at
+     * the moment */
     if (now.revision > atomic_load(&s->revision_known))
         pg_nodes_tell_objects(&s->nodes);
     return fate;
 }
 
-/* --- looking through what waits ----------------------------------------------------------------
- */
+/* --- reading waiting lanes ------------------------------------------------------------------ */
 
-/* Jumps from lane to lane: as many steps as lanes, however many callbacks wait. */
+/* Jumps from lane to lane: one step for each lane, whatever the number of callbacks. */
 static const char backlog_query[] =
     "WITH RECURSIVE lanes AS ((SELECT account_no,lane,due_ms FROM waiting"
     " ORDER BY account_no,lane,due_ms LIMIT 1) UNION ALL SELECT n.account_no,n.lane,n.due_ms"

@@ -1,33 +1,33 @@
-/* Between nodes: lanes of other nodes that this one has put something into, and the other way
- * round. */
+/* Callbacks that one node puts into another node's lanes. */
 #pragma once
 
 #include "store/postgresql/postgresql_store.h"
 #include "store/postgresql/row.h"
 
-/* Rows to be written. */
+/* Fill a table with rows to write. */
 void handover_begin(struct pg_table *t);
 void handover_callback(struct pg_table *t, const struct pg_row *row);
-/* New ones of one lane, at least one, in the order of their numbers: with their callbacks. */
+/* New callbacks of one lane, at least one, ordered by number: the row has the callbacks
+ * themselves. */
 void handover_events(struct pg_table *t, const struct event *const *events, size_t count);
-/* Puts the statement into the pipeline, where there are any. */
+/* Puts the INSERT into the pipeline unless the table is empty. */
 void handover_send(struct postgresql_store *s, struct pg *pg, const struct pg_table *t);
-/* Behind a commit: what is owed in lanes that are not this node's any more goes to the others. */
+/* After a commit: hands over the side's callbacks whose lanes are not this node's any more. */
 void handover_behind(struct postgresql_store *s, struct pg_side *side);
 
-/* The keeper's: what others have put into this node's lanes, and whether they have changed
- * objects. */
+/* For the keeper: what other nodes have put into this node's lanes, and whether objects have
+ * changed. */
 struct hearing {
-    int64_t since_mono_ms; /* when the last look that succeeded began; 0: there was none */
-    int64_t revision;      /* and what it saw of the objects' log */
-    bool heard;            /* the latest look found something */
+    int64_t since_mono_ms; /* when the last successful poll began; 0: there was none */
+    int64_t revision;      /* of the change log at that poll */
+    bool heard;            /* the last poll found rows */
 };
 MUST_CHECK enum pg_fate handover_poll(struct postgresql_store *s, struct pg *pg,
                                       struct hearing *last);
-/* Looks through the lanes of shards that were claimed, and at *due_mono_ms, which it moves, for
- * what is late in all. */
+/* Reads the lanes of newly claimed shards, and when *due_mono_ms has come, the lanes with late
+ * callbacks of all its shards. Moves *due_mono_ms on. */
 MUST_CHECK enum pg_fate handover_rescan(struct postgresql_store *s, struct pg *pg,
                                         int64_t *due_mono_ms);
-/* Lanes of those shards that have something due by then. *ret_lanes is malloc'ed in any case. */
+/* The lanes of those shards with a callback due by then. *ret_lanes is malloc'ed in any case. */
 MUST_CHECK enum pg_fate handover_backlog(struct pg *pg, const bool shards[SHARDS], int64_t due_ms,
                                          struct lane_backlog **ret_lanes, size_t *ret_count);

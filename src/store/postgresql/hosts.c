@@ -9,13 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SILENT_MS 1000    /* one that fails after so long did not answer */
-#define TRY_AGAIN_MS 3000 /* such a one is left alone for so long */
-#define TRY_MOST_MS 60000 /* and is another connection's to try for at most so long */
+#define SILENT_MS 1000    /* a connect that fails after so long got no answer */
+#define TRY_AGAIN_MS 3000 /* such a server is not tried again for so long */
+/* and then reserved for the connection that tries it, at most for so long */
+#define TRY_MOST_MS 60000
 
-/* --- reading the URI -------------------------------------------------------------------------- */
+/* --- parsing the URI -------------------------------------------------------------------------- */
 
-/* One word of a list of libpq's. NULL: it is empty. */
+/* One word of a libpq list. NULL: the word is empty. */
 static char *take_word(struct str *rest)
 {
     struct str word = str_cut(rest, ',');
@@ -41,7 +42,7 @@ static const char *value_of(const PQconninfoOption *options, const char *keyword
     return NULL;
 }
 
-/* A list of one port is for all servers, and an empty word is the default. */
+/* A single port is for all servers; an empty word is the default port. */
 static void read_ports(struct pg_hosts *h, const char *ports, const char *usual)
 {
     bool one = ports && count_words(ports) == 1;
@@ -52,7 +53,7 @@ static void read_ports(struct pg_hosts *h, const char *ports, const char *usual)
     }
 }
 
-/* False: it is for libpq to understand, or to refuse. */
+/* False: libpq reads the URI by itself. */
 static bool read_hosts(struct pg_hosts *h, const PQconninfoOption *options, const char *usual_port)
 {
     const char *names = value_of(options, "host"), *ports = value_of(options, "port");
@@ -94,7 +95,7 @@ void pg_hosts_free(struct pg_hosts *h)
     h->count = 0;
 }
 
-/* --- which one -------------------------------------------------------------------------------- */
+/* --- choosing a server ------------------------------------------------------------------------ */
 
 int pg_hosts_nth(struct pg_hosts *h, int n)
 {

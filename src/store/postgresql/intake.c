@@ -1,16 +1,15 @@
-/* Taking events in: one transaction for a group of batches.
+/* Accepts events: one transaction for a group of batches.
  *
  *   first trip   lock the rows of the accounts, look up keys, earlier payments and starts
- *   (two more    lock originals of reversals, where the group has reversals)
+ *   (two more    lock originals of reversals, if the group has reversals)
  *   last trip    write everything, COMMIT
  *
- * Between the trips every item is decided as the in-memory oracle does it, one after the other: by
- * what the database said, and by the items before it in the group. Event numbers go on from the
- * account's row, which stays locked until the commit: so they become visible in their order, and
- * without gaps.
+ * Between the trips the items are decided one after the other, by what the database has and by the
+ * items before them in the group. Event numbers continue from the account's row, which stays locked
+ * until the commit: so they become visible in order and without gaps.
  *
- * A group that is tried again because nobody knows whether its commit happened finds its own events
- * under the numbers that it had given them: those were accepted, not duplicates. */
+ * A group that is tried again because its commit is in doubt finds its own events under the numbers
+ * that it assigned: those were accepted, they are no duplicates. */
 #include "store/postgresql/intake.h"
 
 #include "base/alloc.h"
@@ -20,7 +19,7 @@
 
 #include <stdlib.h>
 
-/* --- the items before it in the group --------------------------------------------------------- */
+/* --- earlier items of the group --------------------------------------------------------------- */
 
 static uint64_t spread(uint64_t a, uint64_t b)
 {
@@ -65,8 +64,8 @@ static bool is_near(int64_t paid_ms, int64_t at_ms)
     return paid_ms > at_ms - DAY_MS && paid_ms < at_ms + DAY_MS;
 }
 
-/* The payments that matter to an item: the database's, and those of items before it. Valid until
- * the next call. */
+/* The payments that matter to an item: from the database and from earlier items. Valid until the
+ * next call. */
 static struct payments find_payments(struct pg_intake *in, const struct intake_item *item)
 {
     const struct candidate *c = item->c;
@@ -99,7 +98,7 @@ static bool reversed_earlier(struct pg_intake *in, const struct event *original)
     return false;
 }
 
-/* Whether a start is the first of its panelist, at its client on its day. */
+/* Notes whether a start is its panelist's first at that client on that day. */
 static void note_start(struct pg_intake *in, struct intake_item *item)
 {
     const struct event *e = &item->event;
@@ -123,7 +122,7 @@ static void note_start(struct pg_intake *in, struct intake_item *item)
 /* --- deciding --------------------------------------------------------------------------------- */
 
 struct pg_original {
-    const struct event *event; /* NULL: there is none */
+    const struct event *event; /* NULL: unknown */
     const struct callback_status *status;
     bool reversed;
 };
@@ -164,7 +163,7 @@ static struct found_key find_known(struct pg_intake *in, const struct intake_ite
     return (struct found_key){true, earlier->event.content, earlier->event.event_no, 0};
 }
 
-/* Whether a try of this very group has accepted it, whose commit was in doubt, and happened. */
+/* True if an earlier try of this group accepted the item, and its commit in doubt happened. */
 static bool is_own(const struct pg_intake *in, const struct intake_item *item,
                    struct verdict before)
 {
@@ -183,7 +182,7 @@ static void accept(struct pg_intake *in, struct intake_item *item,
     a->last_accepted_ms = e->accepted_ms;
     int32_t period = pg_period_of_day(clock_day(e->accepted_ms));
     if (period > a->period)
-        a->period = period; /* never back: so numbers are in the order of periods */
+        a->period = period; /* never back: numbers must be in the order of periods */
     item->period = a->period;
     payload_fix(e, item->c, &in->body);
     e->body = arena_str(in->arena, e->body);
@@ -201,7 +200,7 @@ static void accept(struct pg_intake *in, struct intake_item *item,
 static void decide(struct pg_intake *in, struct intake_item *item)
 {
     const struct candidate *c = item->c;
-    struct verdict before = *item->verdict; /* where this group was tried before */
+    struct verdict before = *item->verdict; /* of an earlier try of this group */
     struct found_key known = find_known(in, item);
     struct pg_original original = {0};
     struct rules_facts facts = {
@@ -274,7 +273,7 @@ static void gather(struct pg_intake *in, const struct pg_intake_group *group)
         find_accounts(in);
 }
 
-/* Periods that are accepted into, made outside of the transaction. */
+/* Makes the periods' partitions, outside of the transaction. */
 static enum pg_fate make_partitions(struct pg_intake *in)
 {
     enum pg_fate fate = PG_FINE;
@@ -285,7 +284,7 @@ static enum pg_fate make_partitions(struct pg_intake *in)
     return fate;
 }
 
-/* What an earlier try of this group has committed without knowing it was handed to nobody. */
+/* Callbacks that an earlier try committed without knowing it have not been handed out. */
 static enum pg_fate owe_own(struct pg_intake *in)
 {
     struct fetch_key *keys = arena_alloc(in->arena, in->count * sizeof *keys);

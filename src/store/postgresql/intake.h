@@ -1,4 +1,4 @@
-/* What one group of events is decided with: intake.c decides, intake_lookups.c looks things up. */
+/* The state of deciding one group of events: intake.c decides, intake_lookups.c looks things up. */
 #pragma once
 
 #include "domain/cap.h"
@@ -6,7 +6,8 @@
 #include "store/postgresql/fetch.h"
 #include "store/postgresql/postgresql_store.h"
 
-/* An account that the group has events of: its row, which is locked, and as it is left. */
+/* An account that the group has events of: its row, which is locked, with the changes of the
+ * group. */
 struct intake_account {
     uint32_t account_no;
     uint64_t last_event_no;
@@ -14,7 +15,7 @@ struct intake_account {
     int32_t period;
 };
 
-/* What the key of an event or of an original leads to. */
+/* What an event's or an original's key finds. */
 struct found_key {
     bool found;
     uint64_t content;
@@ -28,20 +29,23 @@ struct intake_item {
     int64_t received_ms;
     struct intake_account *account;
     struct found_key key, original; /* in the database */
-    /* Payments of the cap in the database, those that its panelist's other items ask for too. */
+    /* Payments of the cap in the database. They may include those that other items of the panelist
+     * ask for. */
     struct payments paid;
     int64_t paid_after_ms, paid_before_ms;
-    bool started_live, started_test; /* its panelist has, at its client on its day: in the database;
-                                      * test is not asked for where live is true */
-    size_t same_question; /* index + 1 of an earlier item with the same answer; 0: none */
+    /* the database has a start of its panelist at its client on its day; not looked up for tests if
+     * there is a live one */
+    bool started_live, started_test;
+    size_t same_question; /* index + 1 of an earlier item with the same look-up; 0: none */
     bool accepted;
-    bool own;                      /* accepted by this very group, whose commit had been in doubt */
-    struct callback_status status; /* of its callback, where accepted */
+    bool own; /* accepted by an earlier try of this group whose commit was in doubt */
+    struct callback_status status; /* of its callback, if accepted */
     int32_t period;
-    bool first_start, first_live_start;            /* of its panelist, at its client on its day */
-    struct event event;                            /* where accepted */
-    size_t next_key, next_panelist, next_reversal; /* index + 1, chains of earlier ones */
-    size_t next_question;                          /* the same, of those that are looked up */
+    bool first_start, first_live_start; /* of its panelist, at its client on its day */
+    struct event event;                 /* if accepted */
+    /* index + 1 of the next earlier item in a chain */
+    size_t next_key, next_panelist, next_reversal;
+    size_t next_question; /* the same, in the chain of items that are looked up */
 };
 
 struct pg_intake {
@@ -51,18 +55,18 @@ struct pg_intake {
     struct arena *arena;
     struct intake_item *items;
     size_t count;
-    struct intake_account *accounts; /* by number */
+    struct intake_account *accounts; /* ordered by number */
     size_t account_count;
     struct fetched originals;
-    bool *reversed; /* of each of originals.rows */
+    bool *reversed; /* for each of originals.rows */
     struct idmap by_key, by_panelist, by_reversal, by_question;
-    int64_t *paid_at_ms; /* room of the payments that one item is decided by */
+    int64_t *paid_at_ms; /* scratch: the payments that one item is decided by */
     size_t paid_capacity;
-    struct buf body;                                  /* room of the one that is printed */
+    struct buf body;                                  /* scratch for printing */
     int at_accounts, at_keys, at_payments, at_starts; /* statements of the first trip; -1: none */
 };
 
-/* Puts an item in front of the chain of those with its hash; the first of a chain, index + 1. */
+/* Puts an item in front of the chain of its hash; the first of a chain, index + 1. */
 void pg_intake_chain(struct idmap *map, uint64_t hash, size_t index, size_t *next);
 size_t pg_intake_first(const struct idmap *map, uint64_t hash);
 uint64_t pg_intake_panelist_hash(uint32_t account_no, struct str panelist_id);
@@ -70,8 +74,8 @@ uint64_t pg_intake_panelist_hash(uint32_t account_no, struct str panelist_id);
 /* Puts the statements of the first trip into the pipeline, and reads their results. */
 void pg_intake_ask(struct pg_intake *in);
 void pg_intake_read(struct pg_intake *in);
-/* Originals of reversals that the database has: locked, so that what is decided about their
- * reversals stays true. More trips, where there are any. */
+/* Fetches the originals of reversals and locks them, so that the decision stays true. Makes more
+ * trips if there are any. */
 MUST_CHECK enum pg_fate pg_intake_fetch_originals(struct pg_intake *in);
 /* Statements that write all that was accepted (pg_intake_write.c). */
 void pg_intake_write(struct pg_intake *in);

@@ -1,6 +1,6 @@
-/* What a group of events must know of the past. All of it is asked for behind the locks of the
- * accounts' rows, in the same trip: whoever else takes events of these accounts in has committed by
- * then, or waits. */
+/* The look-ups for a group of events. They run after the accounts' rows are locked, in the same
+ * trip: any other transaction that accepts events of these accounts has committed by then, or
+ * waits. */
 #include "store/postgresql/intake.h"
 
 #include "domain/clock.h"
@@ -8,9 +8,9 @@
 
 #include <stdlib.h>
 
-/* Intake takes nothing in that happens minutes after it came: what happened on a day was accepted
- * from shortly before it on, and is in the periods from this one on, whatever clocks did, as an
- * account's period never goes back. */
+/* Intake refuses events from more than minutes in the future. So an event that occurred on a day
+ * was accepted from shortly before that day on, and is in the periods from this one on, whatever
+ * the clocks did, because an account's period never goes back. */
 #define AHEAD_DAYS 2
 
 static void ask_accounts(struct pg_intake *in)
@@ -30,7 +30,8 @@ static void ask_accounts(struct pg_intake *in)
     table_free(&t);
 }
 
-/* Of each item, then of its original: which of the two is the number's lowest bit. */
+/* For each item its key, then its original's: the lowest bit of the number says which of the
+ * two. */
 static void ask_keys(struct pg_intake *in)
 {
     struct pg_table t = {0};
@@ -70,7 +71,8 @@ static bool is_same_question(const struct candidate *a, const struct candidate *
            a->terms->app_no == b->terms->app_no;
 }
 
-/* Thousands of items of one panelist ask once: else each would read all of the others. */
+/* Thousands of items of one panelist share one look-up: otherwise each would read the rows of all
+ * the others. */
 static bool is_asked_already(struct pg_intake *in, size_t index)
 {
     struct intake_item *item = &in->items[index];
@@ -84,7 +86,7 @@ static bool is_asked_already(struct pg_intake *in, size_t index)
     return item->same_question != 0;
 }
 
-/* The first item of those that ask about the same payments asks for all of them. */
+/* The first item of those that need the same payments looks up the payments of all. */
 static void join_questions(struct pg_intake *in)
 {
     for (size_t i = 0; i < in->count; i++) {
@@ -177,12 +179,12 @@ void pg_intake_ask(struct pg_intake *in)
     ask_starts(in);
 }
 
-/* --- what came back --------------------------------------------------------------------------- */
+/* --- results ---------------------------------------------------------------------------------- */
 
 static void read_accounts(struct pg_intake *in)
 {
     const PGresult *r = pg_result(in->pg, in->at_accounts);
-    ASSERT((size_t)PQntuples(r) == in->account_count); /* both are in order */
+    ASSERT((size_t)PQntuples(r) == in->account_count); /* both are ordered by number */
     for (size_t i = 0; i < in->account_count; i++) {
         struct intake_account *a = &in->accounts[i];
         ASSERT(a->account_no == (uint32_t)pg_int(r, (int)i, 0));
@@ -192,7 +194,7 @@ static void read_accounts(struct pg_intake *in)
     }
 }
 
-/* By item, then time. */
+/* The rows are ordered by item, then time. */
 static void read_payments(struct pg_intake *in, const PGresult *r)
 {
     size_t n = (size_t)PQntuples(r);

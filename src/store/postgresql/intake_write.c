@@ -1,4 +1,4 @@
-/* What a decided group of events leaves behind: one statement per table. */
+/* Writes a decided group of events: one statement for each table. */
 #include "store/postgresql/handover.h"
 #include "store/postgresql/intake.h"
 
@@ -77,7 +77,8 @@ static void write_reversals(struct pg_intake *in)
 
 /* --- accounts --------------------------------------------------------------------------------- */
 
-/* Numbers, and from which number on its events are in another period; and whose apps are whose. */
+/* Writes the accounts' last numbers, the first number in each period, and which account each app is
+ * in. */
 static void write_accounts(struct pg_intake *in)
 {
     struct pg_table *t = &in->side->table;
@@ -217,7 +218,7 @@ static int by_lane(const void *a, const void *b)
     return (x->event_no > y->event_no) - (x->event_no < y->event_no);
 }
 
-/* Those in lanes of other nodes, lane by lane. */
+/* Hands callbacks over to the nodes of their lanes, lane by lane. */
 static void hand_over(struct pg_intake *in, const struct event **events, size_t count)
 {
     struct pg_table *t = &in->side->handover;

@@ -1,5 +1,5 @@
-/* The keeper: what has to be done from time to time. It hears what other nodes hand over, reads the
- * numbers, makes partitions before they are needed and drops those that are too old. */
+/* The keeper: periodic work. It polls for hand-overs, reads the numbers, makes partitions ahead of
+ * need and drops old ones. */
 #include "store/postgresql/handover.h"
 
 #include "base/log.h"
@@ -10,17 +10,17 @@
 #include <inttypes.h>
 
 #define KEEPER_LOOK_MS 250
-#define KEEPER_HASTE_MS 50 /* an answer is on its way */
-/* Where something was handed over there will be more: looked for again after as many times as long
- * as it took, so that a server that is busy is not asked more often than it has time for. */
+#define KEEPER_HASTE_MS 50 /* while an answer from another node is expected */
+/* After a hand-over more are likely: the next poll comes after a few times the duration of the last
+ * one, so that a busy server is not polled more often than it can answer. */
 #define KEEPER_HEARD_LEAST_MS 25
 #define KEEPER_HEARD_TIMES 3
 #define KEEPER_HOUSE_MS 3600000
-#define KEEPER_HOUSE_AGAIN_MS 60000 /* behind one that failed: it may be what makes room */
+#define KEEPER_HOUSE_AGAIN_MS 60000 /* after a failure, because this work may free disk space */
 #define LOG_WHOLE_S (2 * 24 * 3600)
-#define LOG_SESSIONS_S (30 * 24 * 3600) /* more than twice a session's longest life */
+#define LOG_SESSIONS_S (30 * 24 * 3600) /* more than twice the longest life of a session */
 
-/* The oldest: by account, the first that waits. */
+/* The oldest pending callback: the oldest of each account is the first in its index. */
 static const char numbers_query[] =
     "SELECT (SELECT coalesce(sum(last_event_no),0) FROM account)::bigint,"
     "coalesce(sum(pending),0)::bigint,coalesce(sum(delivered),0)::bigint,"
@@ -43,13 +43,13 @@ enum pg_fate pg_keeper_look(struct postgresql_store *s, struct pg *pg)
     struct pg_counts seen = {pg_int(r, 0, 0), pg_int(r, 0, 1), pg_int(r, 0, 2), pg_int(r, 0, 3)};
     pg_numbers_looked(n, mark, &seen);
     atomic_store(&n->oldest_pending_ms, pg_int(r, 0, 4));
-    /* From then on whoever takes events in knows better. */
+    /* from then on intake keeps it up to date */
     long long never = 0;
     atomic_compare_exchange_strong(&n->last_accepted_ms, &never, pg_int(r, 0, 5));
     return PG_FINE;
 }
 
-/* This one's partitions and the next one's. */
+/* Makes the partitions of this period and of the next one. */
 static enum pg_fate make_ahead(struct pg *pg, struct pg_partitions *known, int32_t today)
 {
     enum pg_fate fate = PG_FINE;
@@ -61,11 +61,10 @@ static enum pg_fate make_ahead(struct pg *pg, struct pg_partitions *known, int32
     return fate;
 }
 
-/* What other nodes have changed is known to all within a second. Whoever was away for longer than
- * the whole log is kept must not have missed anything either: of each object its first entry stays,
- * so that objects are met in the order in which they were made, and its last one, behind which it
- * is read as it is now, or found to be gone. Sessions and Idempotency-Keys have long ended by
- * themselves. */
+/* Other nodes read a change within a second. A node that was away for longer than the log is kept
+ * must not miss a change either, so each object keeps its first entry, which gives the order in
+ * which objects were made, and its last one, after which its document is read. Sessions and
+ * Idempotency-Keys have expired by then. */
 static enum pg_fate shorten_log(struct pg *pg)
 {
     pg_begin(pg, false);
@@ -83,7 +82,7 @@ static enum pg_fate shorten_log(struct pg *pg)
     return pg_sync(pg);
 }
 
-/* The first node moves the retention clock (domain/retention.h), which is the database's. */
+/* The first node moves the retention clock (domain/retention.h), which is in the database. */
 static enum pg_fate move_clock(struct postgresql_store *s, struct pg *pg,
                                struct retention_clock *clock, int64_t mono_ms)
 {
@@ -109,9 +108,9 @@ static enum pg_fate move_clock(struct postgresql_store *s, struct pg *pg,
     return pg_sync(pg);
 }
 
-/* Bodies go four days after their limit, as a callback may take that long to become final, and
- * never while anything of their period waits: looked at here, so that partitions which stay need
- * not be locked, and again where they are dropped. */
+/* Bodies are dropped four days after their limit, because a callback may take that long to become
+ * final, and never while a callback of their period waits. The latter is checked here, so that
+ * partitions that stay are not locked, and again when one is dropped. */
 static enum pg_fate drop_old(struct postgresql_store *s, struct pg *pg, int32_t today)
 {
     pg_begin(pg, true);
@@ -142,12 +141,12 @@ static enum pg_fate purge(struct postgresql_store *s, struct pg *pg, struct rete
     return fate == PG_FINE ? pg_merge_delivery_stats(pg, now_ms) : fate;
 }
 
-/* What is done four times a second, however often hand-overs are looked for. */
+/* Work that runs four times a second, however often the keeper polls. */
 struct chores {
     struct pg_partitions known;
     struct retention_clock retention;
     int64_t due_mono_ms, house_mono_ms, rescan_mono_ms;
-    bool is_first; /* as of the last look: whoever becomes the first begins at once */
+    bool is_first; /* at the last look: a node that becomes the first begins at once */
 };
 
 static bool is_house_due(struct postgresql_store *s, struct chores *c, int64_t now_mono_ms)
@@ -160,7 +159,7 @@ static bool is_house_due(struct postgresql_store *s, struct chores *c, int64_t n
 static bool keep_house(struct postgresql_store *s, struct pg *pg, struct chores *c, int64_t mono_ms)
 {
     enum pg_fate fate = make_ahead(pg, &c->known, clock_day(env_wall_ms(s->env)));
-    /* One node is enough for what goes. */
+    /* only the first node drops and shortens */
     if (fate == PG_FINE && c->is_first)
         fate = purge(s, pg, &c->retention, mono_ms);
     if (fate == PG_FINE && c->is_first)
@@ -170,7 +169,7 @@ static bool keep_house(struct postgresql_store *s, struct pg *pg, struct chores 
     return fate == PG_FINE;
 }
 
-/* Until the next look for what is handed over, behind one that took so long. */
+/* The pause before the next poll, by the duration of the last one. */
 static int64_t pause_behind(int64_t pause_ms, int64_t took_us, bool heard)
 {
     pause_ms = heard ? took_us * KEEPER_HEARD_TIMES / 1000 : pause_ms * 2;

@@ -1,4 +1,4 @@
-/* Names of statements, and when they are given: see kept.h. */
+/* Names of prepared statements, and when to prepare them: see kept.h. */
 #include "store/postgresql/kept.h"
 
 #include "base/hash.h"
@@ -46,7 +46,7 @@ void kept_learn(struct pg_kept_one *one, uint32_t number, bool dropped, bool giv
         return;
     }
     one->there = one->known;
-    one->until_rows = 0; /* given anew by the next trip */
+    one->until_rows = 0; /* the next trip prepares it again */
 }
 
 static void print_name(const struct pg_kept_one *one, uint32_t number, char ret[PG_KEPT_NAME])
@@ -71,8 +71,8 @@ void kept_forget(struct pg_kept *kept)
 
 bool kept_is_about_names(const char *sqlstate)
 {
-    return strcmp(sqlstate, "26000") == 0    /* not there */
-           || strcmp(sqlstate, "42P05") == 0 /* there already */
-           || strcmp(sqlstate, "0A000") == 0 /* of before a column became another type */
-           || strcmp(sqlstate, "08P01") == 0 /* a pooler's: it does not follow what is done */;
+    return strcmp(sqlstate, "26000") == 0    /* not prepared */
+           || strcmp(sqlstate, "42P05") == 0 /* prepared already */
+           || strcmp(sqlstate, "0A000") == 0 /* its result type has changed with a column */
+           || strcmp(sqlstate, "08P01") == 0 /* from a pooler that does not follow DEALLOCATE */;
 }

@@ -1,5 +1,5 @@
-/* Running the steps of schema.c. Who changes tables holds a lock on schema_version until the
- * commit, so that daemons that start together do not meet. */
+/* Runs the steps of schema.c. A lock on schema_version until the commit keeps daemons that start at
+ * the same time apart. */
 #include "store/postgresql/migrate.h"
 
 #include "base/alloc.h"
@@ -21,7 +21,7 @@ bool pg_refuse(struct pg *pg, const char *fmt, ...)
     return false;
 }
 
-/* What the store cannot live without, and what makes it lose events. */
+/* Checks what the store needs, and settings that would make it lose events. */
 bool pg_check_server(struct pg *pg)
 {
     int at = pg_exec(pg, "SELECT current_setting('server_version_num')::int,"
@@ -42,11 +42,11 @@ bool pg_check_server(struct pg *pg)
     return true;
 }
 
-/* --- what is there ---------------------------------------------------------------------------- */
+/* --- existing steps --------------------------------------------------------------------------- */
 
 struct steps_made {
-    bool made[PG_STEPS_MOST + 1]; /* by number, of those that this program knows */
-    int64_t newest, least;        /* the oldest program for which there is room */
+    bool made[PG_STEPS_MOST + 1]; /* by number, of the steps that this program knows */
+    int64_t newest, least;        /* the oldest program that may use this database */
 };
 
 static int ask_steps(struct pg *pg)
@@ -76,7 +76,7 @@ static bool has_room(struct pg *pg, const struct pg_migration *to, const struct 
                      there->newest, there->least, to->count);
 }
 
-/* --- making ----------------------------------------------------------------------------------- */
+/* --- running steps ---------------------------------------------------------------------------- */
 
 static bool try_lock_steps(struct pg *pg, struct steps_made *ret)
 {
@@ -91,8 +91,8 @@ static bool try_lock_steps(struct pg *pg, struct steps_made *ret)
     return true;
 }
 
-/* IF NOT EXISTS does not see what another program that starts now is just making: it waits for that
- * and then fails by a name that is taken. The second time the table is there. */
+/* IF NOT EXISTS does not see a table that another program is just creating: it waits for that
+ * transaction and then fails because the name is taken. The second try finds the table. */
 static bool lock_steps(struct pg *pg, struct steps_made *ret)
 {
     bool locked = try_lock_steps(pg, ret);
@@ -115,7 +115,7 @@ bool pg_migrate(struct pg *pg, const struct pg_migration *to, enum pg_step_kind 
     if (!lock_steps(pg, &there) || !has_room(pg, to, &there))
         return false;
     if (!there.newest)
-        most = PG_CONTRACT; /* an empty database: no older program is on it */
+        most = PG_CONTRACT; /* an empty database: no older program uses it */
     if (most == PG_CONTRACT)
         pg_take_long(pg);
     for (int number = 1; number <= to->count; number++) {
@@ -135,7 +135,7 @@ bool pg_migrate(struct pg *pg, const struct pg_migration *to, enum pg_step_kind 
 
 /* --- postbackd migrate ------------------------------------------------------------------------ */
 
-/* Without changing anything, not even making the table of versions. */
+/* Changes nothing: does not create the table of versions either. */
 static bool look_at_steps(struct pg *pg, struct steps_made *ret)
 {
     *ret = (struct steps_made){0};

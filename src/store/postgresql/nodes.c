@@ -1,8 +1,8 @@
-/* Turns of the node; see nodes.h.
+/* The node's periodic transactions; see nodes.h.
  *
- * Order matters twice: a renewal counts from when it was sent, so the lease that this process
- * believes in is over before the database's; and a shard's fence is published before its lanes are
- * looked for, so what is found is not thrown away. */
+ * The order matters twice. A renewal counts from when it was sent, so that this process's lease
+ * ends before the database's. A shard's fence is published before its lanes are read, so that their
+ * callbacks are not thrown away. */
 #include "store/postgresql/nodes.h"
 
 #include "base/alloc.h"
@@ -16,22 +16,22 @@
 #define STEP_DRAINING_MS 20
 #define FORGET_NODES_S 3600
 
-/* In microseconds, whatever the session's time zone: so it may be carried out anywhere. */
+/* Microseconds do not depend on the session's time zone, so an entry can be compared anywhere. */
 #define UNTIL_US(until) "(extract(epoch FROM " until " AT TIME ZONE 'UTC')*1000000)::bigint"
 
-/* What a turn saw: the pure view, and what it leaves out. */
+/* What a transaction saw: the input of the decision, and more. */
 struct nodes_seen {
     struct shards_seen seen;
     uint64_t nodes[NODES_MOST];
-    uint64_t alive[NODES_MOST]; /* those that are leaving, too; ascending */
+    uint64_t alive[NODES_MOST]; /* with those that are leaving; ascending */
     size_t alive_count;
-    uint64_t gone[NODES_MOST];      /* to be forgotten, */
-    int64_t gone_until[NODES_MOST]; /* if their leases are still those, in microseconds */
+    uint64_t gone[NODES_MOST];      /* to be deleted, */
+    int64_t gone_until[NODES_MOST]; /* if their leases still end then, in microseconds */
     size_t gone_count;
-    uint64_t owners[SHARDS]; /* as they stand there, dead or alive */
+    uint64_t owners[SHARDS]; /* as stored; the node may be gone */
 };
 
-/* --- looking ---------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 static bool is_alive(const struct nodes_seen *v, uint64_t node)
 {
@@ -103,9 +103,9 @@ static enum pg_fate look(struct pg_nodes *n, struct nodes_seen *v)
     return PG_FINE;
 }
 
-/* --- doing ------------------------------------------------------------------------------------ */
+/* --- writing ---------------------------------------------------------------------------------- */
 
-/* Compared with the fence, too: one that comes late must not free what was claimed anew. */
+/* Compares the fence, too, so that a late release does not free a shard that was claimed again. */
 static void put_release(struct pg *pg, const struct member *m, const struct shards_todo *todo)
 {
     struct pg_column shards = {.type = PG_INT2}, fences = {.type = PG_INT8};
@@ -122,9 +122,9 @@ static void put_release(struct pg *pg, const struct member *m, const struct shar
     buf_free(&fences.bytes);
 }
 
-/* The owner may have renewed its lease since the look. FOR UPDATE waits for whoever writes under
- * the old fence, or rather goes without until next time: one that is stuck must not hold up the
- * others. */
+/* The owner may have renewed its lease since the read. FOR UPDATE excludes transactions that write
+ * under the old fence; SKIP LOCKED leaves a shard with such a transaction for the next time, so
+ * that a stuck one does not hold up the other shards. */
 static int put_claim(struct pg *pg, uint64_t self, const struct shards_todo *todo)
 {
     struct pg_column shards = {.type = PG_INT2}, fences = {.type = PG_INT8};
@@ -147,7 +147,7 @@ static int put_claim(struct pg *pg, uint64_t self, const struct shards_todo *tod
     return at;
 }
 
-/* One that has renewed its lease since the look is back. */
+/* A node that has renewed its lease since the read stays. */
 static void put_forget(struct pg *pg, const struct nodes_seen *v)
 {
     struct pg_column gone = {.type = PG_INT8}, until = {.type = PG_INT8};
@@ -180,7 +180,8 @@ static enum pg_fate act(struct pg_nodes *n, const struct nodes_seen *v,
     pg_begin(pg, false);
     if (todo->releases > 0)
         put_release(pg, &n->member, todo);
-    if (v->gone_count > 0) /* first: the lease of one that is known to be gone counts no more */
+    /* first, so that the leases of dead processes do not count for the claims */
+    if (v->gone_count > 0)
         put_forget(pg, v);
     if (todo->claims > 0)
         claimed = put_claim(pg, n->member.self, todo);
@@ -195,7 +196,7 @@ static enum pg_fate act(struct pg_nodes *n, const struct nodes_seen *v,
     return PG_FINE;
 }
 
-/* --- telling ---------------------------------------------------------------------------------- */
+/* --- notifying -------------------------------------------------------------------------------- */
 
 static void publish(struct pg_nodes *n)
 {
@@ -211,7 +212,8 @@ static void publish(struct pg_nodes *n)
         if (fence)
             atomic_store(&n->fresh[i], true);
     }
-    /* Looked at behind the change: whoever has found the lease over by then is told. */
+    /* Checked after the exchange: a thread that found the lease ended before it is notified of the
+     * renewal. */
     int64_t before = atomic_exchange(&l->until_mono_ms, until);
     changed |= env_mono_ms(env_real()) >= before;
     atomic_store(&n->held, (long long)member_held(&n->member));
@@ -289,7 +291,7 @@ static enum pg_fate turn(struct pg_nodes *n)
     enum pg_fate fate = look(n, &v);
     if (fate != PG_FINE)
         return fate;
-    /* What begins to drain must be published before what is under way is counted. */
+    /* draining shards must be published before busy exchanges are counted */
     read_busy(n, busy);
     member_look(&n->member, &v.seen, busy, env_mono_ms(env_real()), &todo);
     publish(n);
@@ -308,7 +310,7 @@ bool pg_nodes_join(struct postgresql_store *s)
     uint64_t self = 0;
     while (self == 0) {
         env_random(env_real(), &self, sizeof self);
-        self >>= 1; /* the database's numbers have a sign */
+        self >>= 1; /* the database's integers are signed */
     }
     member_init(&n->member, self);
     process_identity(n->holder);
@@ -319,7 +321,7 @@ void pg_nodes_leave(struct postgresql_store *s)
 {
     struct pg *pg = &s->nodes.pg;
     if (!s->nodes.member.self || !pg_connect(pg))
-        return; /* the lease runs out by itself */
+        return; /* the lease ends by itself */
     pg_begin(pg, false);
     args_int(pg_args(pg), PG_INT8, (int64_t)s->nodes.member.self);
     pg_query(pg, "UPDATE shard SET node=0 WHERE node=$1");
@@ -356,7 +358,7 @@ void *pg_nodes_main(void *arg)
         n->member.leaving = leaving;
         bool reached = pg_connect(&n->pg), was_good = good;
         good = reached && turn(n) == PG_FINE;
-        if (good || !reached || !was_good) /* a connection may break once */
+        if (good || !reached || !was_good) /* one broken connection is not reported */
             pg_store_note_away(s, &n->pg, !good);
         due_mono_ms = good ? now + NODE_RENEW_MS : 0;
     }

@@ -1,9 +1,10 @@
-/* This process as one of the nodes on the database: its lease, its shards, and who else is there.
- * The decisions are store/nodes/shards.h's; here they are made true.
+/* This process as one of the nodes on the database: its lease, its shards, and the other nodes.
+ * store/nodes/shards.h decides; this code carries the decisions out.
  *
- * A thread with a connection of its own, so that nothing that takes long holds up a renewal: once a
- * second one transaction renews the node's lease and reads who has what, and where something is to
- * be done a second one releases and claims. All times of leases are the database's. */
+ * It has a thread and a connection of its own, so that no long work delays a renewal. Once a second
+ * one transaction renews the node's lease and reads who holds which shards; if there is something
+ * to do, a second transaction releases and claims shards. All times of leases are the
+ * database's. */
 #pragma once
 
 #include "store/nodes/process_identity.h"
@@ -13,17 +14,17 @@
 #include <pthread.h>
 
 #define NODE_NAME_BYTES 64
-#define NODE_TRIP_MS 8000 /* a renewal is not waited for any longer: the lease is over by then */
+#define NODE_TRIP_MS 8000 /* longest wait for a renewal: the lease has ended by then */
 
 struct pg_nodes {
     struct pg pg;
     char name[NODE_NAME_BYTES + 1], holder[PROCESS_IDENTITY_BYTES];
-    struct member member; /* the thread's, and before that the opener's */
+    struct member member; /* the thread's, and the opener's before the thread starts */
     struct leases leases;
-    pthread_mutex_t watching;      /* held while the watcher is told something */
-    struct store_watcher *watcher; /* NULL: nobody */
+    pthread_mutex_t watching;      /* held while the watcher is called */
+    struct store_watcher *watcher; /* may be NULL */
     atomic_bool leaving;
-    /* Shards that were claimed and whose lanes have not been told of (rescans). */
+    /* Shards that were claimed and whose waiting lanes have not been read (rescan). */
     atomic_bool fresh[SHARDS];
     size_t alive_before;
     /* For metrics. */
@@ -32,13 +33,13 @@ struct pg_nodes {
 
 struct postgresql_store;
 
-/* Once, when the store is opened: joins, and claims what is free. False: *why of the connection. */
+/* Called once, when the store is opened: joins, and claims free shards. False: pg.why says why. */
 MUST_CHECK bool pg_nodes_join(struct postgresql_store *s);
-/* At the end, when everything is recorded: releases all and goes. */
+/* Called at the end, when everything is recorded: releases all shards and deletes the node. */
 void pg_nodes_leave(struct postgresql_store *s);
 void *pg_nodes_main(void *arg);
 
-/* --- telling the watcher, on any of the store's threads --- */
+/* --- calls of the watcher, on any of the store's threads -- */
 void pg_nodes_watch(struct pg_nodes *n, struct store_watcher *watcher);
 void pg_nodes_tell_waiting(struct pg_nodes *n, const struct lane_backlog *lanes, size_t count);
 void pg_nodes_tell_erased(struct pg_nodes *n, uint32_t account_no);

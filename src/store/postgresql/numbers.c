@@ -1,9 +1,10 @@
-/* The store's numbers. What this daemon commits is in them before it is acknowledged; what others
- * do, and what became of commits in doubt, at the keeper's next look at the database.
+/* The store's counters. A commit of this daemon is counted before it is acknowledged; changes by
+ * other nodes, and commits in doubt, are counted when the keeper next reads the totals from the
+ * database.
  *
- * Such a look may see a commit whose own addition is still to come. It is taken as it is where
- * nothing was under way meanwhile. Else what only ever grows is raised by it at most to what is
- * certain: it must neither count something twice nor ever go back. */
+ * Such a read may include a commit that this daemon is still about to count. If no transaction was
+ * under way during the read, the counters take its values. Otherwise a counter that only grows is
+ * raised at most to what is certain: it must neither count twice nor go back. */
 #include "store/postgresql/postgresql_store.h"
 
 static void raise_to(atomic_llong *n, int64_t value)

@@ -1,13 +1,13 @@
-/* Outcomes of attempts: one transaction for a group of batches.
+/* Records outcomes of attempts: one transaction for a group of batches.
  *
- *   first trip  look at the fences of their shards, under a lock that a claim waits for: outcomes
- *               of lanes that were made under another fence are refused, nothing of them is stored
- *   trips       look up where the callbacks' rows are, lock them; the reversals that wait for them
+ *   first trip  read the fences of their shards, under a lock that a claim waits for: outcomes of
+ *               lanes that were made under another fence are refused and not stored
+ *   trips       find the callbacks' rows and lock them; then the reversals that wait for them
  *   last trip   write everything, COMMIT
  *
- * Each outcome is decided as the in-memory oracle does it, one after the other. Done twice it
- * changes nothing more: a state replaces a state, attempts have keys, totals count a callback once.
- * That is how a group is resolved whose commit is in doubt. */
+ * The outcomes are decided one after the other. A repeated group changes nothing more: a state
+ * replaces a state, attempts have keys, totals count a callback once. That is how a group whose
+ * commit is in doubt is resolved. */
 #include "store/postgresql/delivery_stats_sql.h"
 #include "store/postgresql/fetch.h"
 #include "store/postgresql/postgresql_store.h"
@@ -15,7 +15,7 @@
 #include "base/log.h"
 #include "domain/clock.h"
 
-/* A row that the group is about, and as the outcomes leave it. */
+/* A row of the group, and its state after the outcomes. */
 struct touched {
     const struct pg_row *row;
     struct standing now;
@@ -29,9 +29,9 @@ struct outcomes_recording {
     struct arena *arena;
     struct outcome **items; /* those that are not refused */
     size_t count, refused;
-    struct fetched rows;      /* of the outcomes */
-    struct fetched reversals; /* of those, that are held back */
-    struct fetched originals; /* of those, that are reversals of others */
+    struct fetched rows;      /* of the outcomes' callbacks */
+    struct fetched reversals; /* of reversals that wait for `rows` */
+    struct fetched originals; /* originals of the reversals among `rows` */
     struct touched *touched, *released;
 };
 
@@ -55,7 +55,7 @@ static void take_touched(struct outcomes_recording *rec)
                                             .now = rec->reversals.rows[i].standing};
 }
 
-/* What the outcome, which has left the original so, means for its reversal. */
+/* Releases the reversal that waits for this original, if the outcome allows it. */
 static void release_reversal(struct outcomes_recording *rec, const struct touched *original,
                              const struct outcome *o)
 {
@@ -67,8 +67,8 @@ static void release_reversal(struct outcomes_recording *rec, const struct touche
     }
 }
 
-/* The original's callback of a reversal, as the group leaves it or as it is; NULL: it reverses
- * none. */
+/* The callback state of a reversal's original, after the group if the group changes it; NULL: the
+ * event is no reversal. */
 static const struct callback_status *find_original(const struct outcomes_recording *rec,
                                                    const struct event *e)
 {
@@ -79,7 +79,7 @@ static const struct callback_status *find_original(const struct outcomes_recordi
     return row ? &row->standing.status : NULL;
 }
 
-/* A resend that was accepted after the outcome had been decided takes effect behind it. */
+/* A resend that was accepted after the outcome was decided takes effect after the outcome. */
 static void resend_again(const struct outcomes_recording *rec, struct touched *t)
 {
     struct callback_status *status = &t->now.status;
@@ -95,8 +95,8 @@ static void take_outcome(struct outcomes_recording *rec, const struct outcome *o
     struct standing *now = &t->now;
     struct callback_decision d = outcome_decision(o);
     d.is_erased = t->row->erased;
-    /* It may be: after a commit in doubt, also where its group was cut up since; and a callback
-     * that was handed over late has been tried twice. */
+    /* the outcome may be recorded again: after a commit in doubt, even if its group was split
+     * since, or because a callback that was handed over late was attempted twice */
     d.is_again = true;
     life_decide(&now->status, &d);
     t->changed = true;
@@ -167,8 +167,8 @@ static void put_fences(struct outcomes_recording *rec)
     buf_free(&shards.bytes);
 }
 
-/* Begins the transaction. A node that was stopped for longer than its lease, and was followed by
- * another, finds that out here, for whatever it still has. */
+/* Begins the transaction. A node that was stopped for longer than its lease, while another node
+ * claimed its shards, finds that out here. */
 static enum pg_fate refuse_lost(struct outcomes_recording *rec)
 {
     int64_t fences[SHARDS] = {0};
@@ -194,7 +194,7 @@ static enum pg_fate refuse_lost(struct outcomes_recording *rec)
     return PG_FINE;
 }
 
-/* Weeks that attempts were made in, outside of the transaction. */
+/* Makes the partitions of the attempts' weeks, outside of the transaction. */
 static enum pg_fate make_partitions(struct outcomes_recording *rec)
 {
     enum pg_fate fate = PG_FINE;
@@ -205,7 +205,7 @@ static enum pg_fate make_partitions(struct outcomes_recording *rec)
     return fate;
 }
 
-/* The rows of the group's callbacks, locked. */
+/* Fetches and locks the rows of the group's callbacks. */
 static enum pg_fate fetch_touched(struct outcomes_recording *rec)
 {
     struct fetch_key *keys = arena_alloc(rec->arena, rec->count * sizeof *keys);
@@ -215,7 +215,7 @@ static enum pg_fate fetch_touched(struct outcomes_recording *rec)
     return fetch_rows(rec->pg, keys, rec->count, FETCH_FOR_UPDATE, false, rec->arena, &rec->rows);
 }
 
-/* Reversals held back by one of them: only what has been reversed while it was pending. */
+/* Fetches the reversals that wait for the group's callbacks. */
 static enum pg_fate fetch_reversals(struct outcomes_recording *rec)
 {
     struct pg_table *t = &rec->side->table;
@@ -245,7 +245,7 @@ static enum pg_fate fetch_reversals(struct outcomes_recording *rec)
     return fetch_rows(rec->pg, keys, n, FETCH_FOR_UPDATE, false, rec->arena, &rec->reversals);
 }
 
-/* Whether a reversal that is to be sent again must wait for its original. */
+/* Fetches the originals that decide whether a resent reversal must wait. */
 static enum pg_fate fetch_originals(struct outcomes_recording *rec)
 {
     struct fetch_key *keys = arena_alloc(rec->arena, rec->rows.count * sizeof *keys + 1);
@@ -259,7 +259,8 @@ static enum pg_fate fetch_originals(struct outcomes_recording *rec)
     return fetch_rows(rec->pg, keys, n, FETCH_SHARED, false, rec->arena, &rec->originals);
 }
 
-/* A row may be both: a reversal whose own outcome came, and one that an original lets go. */
+/* A row may be in both lists: a reversal with an outcome of its own whose original releases it. It
+ * is changed once. */
 static bool is_changed(const struct outcomes_recording *rec, const struct touched *t)
 {
     const struct event *e = &t->row->event;
@@ -283,7 +284,7 @@ static size_t change_all(struct outcomes_recording *rec, struct touched *touched
     return n;
 }
 
-/* What goes to the sink is read with its body, and stands as it is left. */
+/* Reads the callbacks for the sink with their bodies, in their new state. */
 static enum pg_fate owe(struct outcomes_recording *rec, struct fetch_key *keys, size_t count)
 {
     struct fetched full;

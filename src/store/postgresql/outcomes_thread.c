@@ -1,12 +1,12 @@
-/* The thread that records outcomes, in groups of several requests. They have a thread of their own:
- * they may overtake changes, and so a commit of events and one of outcomes share the server's one
- * write to its log.
+/* The thread that records outcomes, in groups of several requests. It is separate from the changes
+ * thread: outcomes may overtake changes, and a commit of events and one of outcomes can share one
+ * flush of the server's WAL.
  *
- * An outcome is never refused. Where the database refuses a group, it is cut in halves until the
- * outcomes are found that it refuses alone. Those are set aside and tried again, once a second at
- * first; their requests are not done until then, so delivery keeps the callbacks in its memory and
- * does not send them again. What comes later for a callback that has an outcome set aside waits
- * behind it, as it must not be overwritten by it. */
+ * An outcome is never refused. If the database refuses a group, the group is halved until the
+ * outcomes are found that the database refuses alone. Those are set aside and tried again, first
+ * after a second. Their requests end only then, so delivery keeps the callbacks in memory and does
+ * not send them again. A later outcome of the same callback is set aside, too, so that the order is
+ * kept. */
 #include "store/postgresql/postgresql_store.h"
 
 #include "base/alloc.h"
@@ -18,7 +18,7 @@
 #define ASIDE_PAUSE_MS 1000
 #define ASIDE_PAUSE_MOST_MS 30000
 
-/* A request, and how many of its outcomes are not recorded. */
+/* A request, and how many of its outcomes are not recorded yet. */
 struct pg_outcomes_asked {
     struct request *request;
     size_t left;
@@ -33,7 +33,7 @@ struct outcome_list {
 struct recorder {
     struct postgresql_store *s;
     struct outcome_list aside;
-    struct idmap aside_ids; /* of their callbacks */
+    struct idmap aside_ids; /* the callbacks of the outcomes in `aside` */
     int64_t due_mono_ms, pause_ms;
 };
 
@@ -70,7 +70,7 @@ static void finish(struct postgresql_store *s, struct pg_outcomes_asked *asked)
     free(asked);
 }
 
-/* The outcomes of requests from the front, as many as make a group. */
+/* Takes the outcomes of requests from the front until they make a group. */
 static void take_group(struct postgresql_store *s, struct request_list *from,
                        struct outcome_list *ret)
 {
@@ -100,7 +100,7 @@ static void end_outcomes(struct postgresql_store *s, const struct pg_outcome *it
     arena_free(&s->outcomes.scratch);
 }
 
-/* --- what is refused -------------------------------------------------------------------------- */
+/* --- refused outcomes ------------------------------------------------------------------------- */
 
 static uint64_t callback_id(const struct outcome *o)
 {
@@ -119,8 +119,8 @@ static void set_aside(struct recorder *rec, const struct pg_outcome *items, size
     atomic_store(&rec->s->numbers.set_aside, (long long)rec->aside.count);
 }
 
-/* How many of the list from `at` on may be tried, at most so many; those before them that are
- * behind one that is set aside go there, too. */
+/* How many outcomes from `at` on may be tried, at most `most`. Outcomes before them whose callback
+ * has one set aside are set aside, too. */
 static size_t take_ready(struct recorder *rec, struct outcome_list *list, size_t at, size_t most)
 {
     size_t end = at, kept = at;
@@ -137,7 +137,8 @@ static size_t take_ready(struct recorder *rec, struct outcome_list *list, size_t
     return kept - at;
 }
 
-/* What there was no time for comes first when those that are set aside are tried again. */
+/* The time to isolate refused outcomes is used up: the rest of the list is set aside before the
+ * others. */
 static void put_off(struct recorder *rec, struct outcome_list *list, size_t at)
 {
     struct outcome_list first = {0};
@@ -162,7 +163,7 @@ static enum store_status try_some(struct recorder *rec, const struct pg_outcome 
     return pg_try_write(rec->s, side, pg_record, &slice, false);
 }
 
-/* Each is recorded, or set aside, or the store has failed. */
+/* Each outcome is recorded or set aside, or the store has failed. */
 static void record_list(struct recorder *rec, struct outcome_list *list)
 {
     struct pg_isolation isolation = {0};
@@ -211,10 +212,10 @@ static void retry_aside(struct recorder *rec)
                     LOG_STR("why", buf_str(&rec->s->outcomes.pg.why)));
 }
 
-/* With several nodes groups are small, and each costs the server something whatever is in it.
- * Nobody waits for outcomes: a small group waits for more, for as long as the last one took. So a
- * server that is busy is asked less often; but what is not recorded when a node dies is sent again,
- * so never for long. A node alone makes groups that are large where it matters. */
+/* With several nodes groups are small, and each transaction has a fixed cost for the server. Nobody
+ * waits for outcomes, so a small group waits for more, for as long as the last transaction took: a
+ * busy server gets fewer, larger groups. The wait is bounded, because a callback whose outcome is
+ * lost with a node is sent again. A single node has large groups under load anyway. */
 static void gather(struct postgresql_store *s, struct request_list *todo, int64_t took_us)
 {
     bool alone = atomic_load(&s->nodes.alive) < 2;
@@ -236,8 +237,8 @@ static int64_t record_group(struct recorder *rec, struct request_list *todo)
     return timing_now_us() - begin_us;
 }
 
-/* What is set aside is tried when it is due; when the daemon is to stop, for as long as a database
- * is waited for then. */
+/* Tries the outcomes set aside when they are due. While the daemon stops, tries them until the
+ * store's time for stopping is over. */
 static void tend_aside(struct recorder *rec)
 {
     struct postgresql_store *s = rec->s;

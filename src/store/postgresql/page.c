@@ -1,5 +1,5 @@
-/* Pages of due callbacks, and what waits in the lanes of an app. What waits has rows of its own in
- * the order of its being due, so a page costs the same however much waits. */
+/* Pages of due callbacks. Waiting callbacks have rows of their own, ordered by due time, so a page
+ * costs the same however many callbacks wait. */
 #include "store/postgresql/fetch.h"
 #include "store/postgresql/postgresql_store.h"
 
@@ -7,15 +7,15 @@
 
 #include <stdlib.h>
 
-/* Pages that are read together: what lanes ask for at once costs two statements, and one per
- * partition for the rows. */
+/* Pages that are read together: two statements for all of them, and one for each partition with
+ * rows. */
 struct paging {
     struct pg *pg;
     struct due_page **pages;
     size_t count;
     struct arena arena;
-    struct fetch_key *order; /* what is due, page by page, each in its order */
-    size_t *first;           /* of each page in `order`, and the end behind the last */
+    struct fetch_key *order; /* the due callbacks, page by page */
+    size_t *first; /* index of each page's first in `order`, and the end of the last page */
 };
 
 static void gather(struct paging *p, const struct request_list *requests)
@@ -38,7 +38,7 @@ static void empty(struct due_page *page)
     page->next_due_ms = INT64_MAX;
 }
 
-/* Two statements: what is due by then, and when the first behind it is. */
+/* Two statements: the callbacks that are due, and the due time of the first one that is not. */
 static void ask(struct paging *p, int *ret_due, int *ret_next)
 {
     struct pg_table t = {0};
@@ -71,14 +71,14 @@ static void ask(struct paging *p, int *ret_due, int *ret_next)
 #undef OF_LANES
 }
 
-/* The rows of one page, from `at` on; where the next one's begin. */
+/* Takes the rows of one page from `at` on. Returns where the next page's rows begin. */
 static int take_due(struct paging *p, size_t which, const PGresult *r, int at)
 {
     struct due_page *page = p->pages[which];
     size_t n = p->first[which], count = 0;
     for (; at < PQntuples(r) && pg_int(r, at, 0) == (int64_t)which; at++) {
         int64_t due_ms = pg_int(r, at, 1);
-        page->more = count == page->limit; /* then this is the first behind it */
+        page->more = count == page->limit; /* then this row is the first one after the page */
         if (page->more) {
             page->next_due_ms = due_ms;
             continue;
@@ -101,10 +101,10 @@ static void take_answers(struct paging *p, const PGresult *due, const PGresult *
     int at = 0;
     for (size_t i = 0; i < p->count; i++)
         at = take_due(p, i, due, at);
-    ASSERT(at == PQntuples(due)); /* they are in order */
+    ASSERT(at == PQntuples(due)); /* both are ordered by page */
 }
 
-/* What was due and is not any more has become final meanwhile, or has moved: left out. */
+/* Leaves out callbacks that have become final or moved since the first statement. */
 static void take_items(struct due_page *page, const struct fetch_key *order, size_t count,
                        const struct fetched *rows)
 {

@@ -1,4 +1,4 @@
-/* The store's slots: whatever is asked becomes a request of the thread that answers it. */
+/* The store's operations: each becomes a request to the thread that runs it. */
 #include "store/postgresql/handover.h"
 
 #include "base/alloc.h"
@@ -8,9 +8,9 @@
 
 /* --- refusing --------------------------------------------------------------------------------- */
 
-/* submitted: what is in the queue's count, but asked about; NULL: nothing. How many callbacks may
- * wait is looked at between requests, and one request alone is taken whatever its size: else one of
- * more than that could never be. */
+/* submitted: a batch that is already counted in the queue; may be NULL. The bounds apply to what
+ * was there before: a single request is accepted whatever its size, because otherwise one larger
+ * than a bound could never be. */
 static enum store_refusal judge(struct postgresql_store *s, const struct intake_batch *submitted)
 {
     long long own = submitted ? (long long)submitted->count : 0;
@@ -108,7 +108,7 @@ static void pg_numbers_slot(struct store *store, struct store_numbers *ret)
         .events_accepted = atomic_load(&n->accepted),
         .callbacks_delivered = atomic_load(&n->delivered),
         .callbacks_dead = atomic_load(&n->dead),
-        .callbacks_pending = pending > 0 ? pending : 0, /* a look may be a moment behind */
+        .callbacks_pending = pending > 0 ? pending : 0, /* the totals may be read a moment late */
         .oldest_pending_ms = pending > 0 ? atomic_load(&n->oldest_pending_ms) : 0,
         .last_accepted_ms = atomic_load(&n->last_accepted_ms),
         .retention_clock_ms = atomic_load(&n->retention_clock_ms),
@@ -139,8 +139,7 @@ static void pg_numbers_slot(struct store *store, struct store_numbers *ret)
     pg_replica_get_numbers(s->replica, ret);
 }
 
-/* --- before the start: on the keeper's connection, which nobody else uses yet -------------------
- */
+/* --- before the start: on the keeper's connection, which is not in use yet ------------------- */
 
 static const struct hash_secret *pg_hash_secret(struct store *store)
 {
@@ -158,7 +157,7 @@ static void visit_object(void *context, const PGresult *r)
     v->visit(v->context, (enum object_kind)pg_int(r, 0, 0), pg_str(r, 0, 1), pg_str(r, 0, 2));
 }
 
-/* A database that goes away right now ends the start: there is nobody to answer yet. */
+/* An error ends the start: there is no request yet to answer with it. */
 static void must_be_fine(struct postgresql_store *s, enum pg_fate fate)
 {
     if (fate != PG_FINE)
@@ -170,7 +169,7 @@ static void pg_visit_objects(struct store *store, object_visitor visit, void *co
     struct postgresql_store *s = postgresql_store_of(store);
     struct visiting v = {visit, context};
     ASSERT(!s->started);
-    /* First, so that what is changed meanwhile is told of again. */
+    /* the revision is read first, so that a change made meanwhile is reported again */
     pg_begin(&s->keeper, true);
     int at = pg_exec(&s->keeper, "SELECT revision FROM revision WHERE name='object'");
     enum pg_fate fate = pg_end_read(&s->keeper);
@@ -207,7 +206,7 @@ static void pg_set_bounds(struct store *store, const struct store_bounds *bounds
     atomic_store(&s->house_asked, true);
 }
 
-/* --- life ------------------------------------------------------------------------------------- */
+/* --- start and stop --------------------------------------------------------------------------- */
 
 struct life {
     struct queue *queue;
@@ -216,8 +215,7 @@ struct life {
     void *arg;
 };
 
-/* In the order in which they end: what changes something first. Those of one queue stand together.
- */
+/* In the order of stopping: threads that write first. Threads with a common queue are adjacent. */
 #define LIVES (5 + 2 * PG_READERS)
 static void list_lives(struct postgresql_store *s, struct life ret[LIVES])
 {
@@ -305,7 +303,7 @@ static void pg_close_slot(struct store *store)
     struct life lives[LIVES];
     list_lives(s, lives);
     pg_stopping(store);
-    /* Of threads with one queue nobody knows which one takes a stop: all of them stop together. */
+    /* any thread of a queue may take a stop request, so the threads of one queue stop together */
     for (size_t i = 0, end; s->started && i < LIVES; i = end) {
         for (end = i; end < LIVES && lives[end].queue == lives[i].queue; end++)
             queue_post(lives[end].queue, request_new(REQUEST_STOP, NULL));

@@ -1,6 +1,6 @@
-/* A question is a row; who has the app's shard takes it, and writes the answer into it; who asked
- * takes it out. What is not answered in time is not answered: nobody waits for a node that is gone,
- * and nothing depends on an answer. */
+/* A question is a row. The node that holds the app's shard takes it and writes the answer into it;
+ * the asking node deletes it. A question that is not answered in time ends without an answer, so
+ * nobody waits for a dead node. Nothing may depend on an answer. */
 #include "store/postgresql/questions.h"
 
 #include "base/alloc.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #define PATIENCE_MS 2000
-#define STEP_MOST 8 /* statements of one kind to a look */
+#define STEP_MOST 8 /* statements of one kind in one step */
 
 struct question_answer {
     struct question_answer *next;
@@ -81,7 +81,7 @@ void questions_answer(struct postgresql_store *s, int64_t id, struct str answer)
 
 /* --- the keeper ------------------------------------------------------------------------------- */
 
-/* Up to STEP_MOST questions that have been asked go into the table. */
+/* Inserts up to STEP_MOST new questions. */
 static void put_questions(struct postgresql_store *s, struct pg *pg)
 {
     struct pg_questions *q = &s->questions;
@@ -130,7 +130,7 @@ static int put_take(struct postgresql_store *s, struct pg *pg)
                          " AND q.shard=s.shard AND NOT q.taken RETURNING q.id,q.app_no,q.scope");
 }
 
-/* -1: none is waited for. */
+/* -1: no question waits for an answer. */
 static int put_fetch(struct postgresql_store *s, struct pg *pg)
 {
     if (!s->questions.waiting)
@@ -148,7 +148,7 @@ static struct str find_answer(const PGresult *r, int64_t id)
     return STR_NONE;
 }
 
-/* Those of a list that are answered, or have waited long enough. */
+/* Ends the questions of a list that have an answer or have timed out. */
 static void end_some(struct store_question **list, const PGresult *answers)
 {
     int64_t now = env_mono_ms(env_real());

@@ -107,7 +107,7 @@ static void read_log(const PGresult *r, struct callback_get *get)
         get->row.log[i] = pg_attempt_read(r, i, 0, &get->arena);
 }
 
-/* Where an EventId leads to. */
+/* Finds an event by its EventId. */
 static enum pg_fate find_key(struct postgresql_store *s, struct pg *pg, uint32_t account_no,
                              struct str event_id, struct fetch_key *ret, bool *ret_found)
 {
@@ -164,7 +164,8 @@ enum pg_fate pg_read_callback(struct postgresql_store *s, struct pg *pg, void *c
 
 /* --- the log ---------------------------------------------------------------------------------- */
 
-/* Whether a row of that stored state can be of the state that is asked for, in SQL. */
+/* Adds the condition on the stored state. A callback that is being delivered is stored as
+ * pending. */
 static void add_state(struct buf *sql, const struct callback_list *l)
 {
     if (l->state == CALLBACK_DELIVERING)
@@ -177,9 +178,9 @@ static void add_state(struct buf *sql, const struct callback_list *l)
         buf_printf(sql, " AND e.state<>%d", (int)CALLBACK_DELIVERED);
 }
 
-/* Few wait of all, or nearly all do, and the server chooses with which it begins. What waits has a
- * row of its own, whose whole key an event has: a part of the key would be looked for in a whole
- * lane, for each event. */
+/* Either few callbacks wait or nearly all; the server chooses which table to begin with. The join
+ * uses the whole key of `waiting`: with a part of it each event would be searched in its whole
+ * lane. */
 static void add_source(struct buf *sql, const struct callback_list *l)
 {
     buf_printf(sql, "SELECT %s FROM event e", l->no_bodies ? ROW_WITHOUT_BODY : ROW_WITH_BODY);
@@ -259,8 +260,8 @@ static void take_rows(struct callback_list *l, const PGresult *r)
     }
 }
 
-/* Where to look, one period after the other, in the order of the list: where the EventId leads
- * to, or the periods of the account that can have any. */
+/* Finds the periods to search, in the order of the list: the EventId's period, or those of the
+ * account that may have rows. */
 static enum pg_fate find_places(struct postgresql_store *s, struct pg *pg,
                                 const struct callback_list *l, struct arena *arena,
                                 struct fetch_key **ret, size_t *ret_count)
@@ -292,7 +293,7 @@ static enum pg_fate find_places(struct postgresql_store *s, struct pg *pg,
     return PG_FINE;
 }
 
-/* From the result's row `at` on: all attempts of one event. How many there are. */
+/* Takes all attempts of one event, from the result's row `at` on; returns their number. */
 static int take_attempts(struct callback_list *l, const PGresult *r, int at)
 {
     int64_t event_no = pg_int(r, at, 11);
@@ -309,7 +310,7 @@ static int take_attempts(struct callback_list *l, const PGresult *r, int at)
     return count;
 }
 
-/* Of all rows at once: each partition is looked into once. */
+/* Reads the attempts of all rows at once, so that each partition is searched once. */
 static enum pg_fate read_list_attempts(struct pg *pg, struct callback_list *l)
 {
     struct pg_column wanted = {.type = PG_INT8};

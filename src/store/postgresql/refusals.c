@@ -1,4 +1,4 @@
-/* Counts what the database refuses, and logs it. */
+/* Counts and logs what the database refuses. */
 #include "store/postgresql/refusals.h"
 
 #include "base/env.h"

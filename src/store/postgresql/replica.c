@@ -1,8 +1,8 @@
-/* See replica.h. Positions in the log are the servers' own (pg_lsn), compared here as numbers: what
- * was committed and acknowledged lies before what the primary has written, and a replica shows all
- * of it once it has replayed that far: on the same timeline. One that has not followed a failover
- * may be further by number, and have what the new primary never had instead of what it has. No
- * clock of any machine is compared with another's. */
+/* See replica.h. Positions are WAL positions of the servers (pg_lsn), compared as numbers. A commit
+ * that was acknowledged lies before the primary's written position, and a replica that has replayed
+ * up to that position shows it, if both are on the same timeline: a replica that has not followed a
+ * failover may be further by number and lack what the new primary has. Clocks of different machines
+ * are never compared. */
 #include "store/postgresql/replica.h"
 
 #include "base/alloc.h"
@@ -12,17 +12,18 @@
 #include <stdlib.h>
 
 #define WATCH_MS 500
-#define WATCH_HASTE_MS 50 /* it is behind at the moment */
+#define WATCH_HASTE_MS 50 /* while it is behind */
 #define WAIT_STEP_MS 2
-/* Short reads share a thread with what accounts and other nodes change: nothing may hold it up. */
+/* Short reads share a thread with reads that other nodes' changes wait for, so they must not block
+ * it for long. */
 #define READ_TRIP_MS 5000
 #define WATCH_TRIP_MS 3000
 
 struct pg_replica {
     char *uri;
     int64_t lag_most_ms;
-    struct pg reads[PG_READERS], scans[PG_READERS]; /* each the reader's of that number */
-    struct pg watch, primary; /* the watching thread's: the replica, the primary */
+    struct pg reads[PG_READERS], scans[PG_READERS]; /* by the number of the reader that uses it */
+    struct pg watch, primary;                       /* used by the watching thread */
     struct queue to_watch, nap;
     pthread_t thread;
     bool started;
@@ -53,7 +54,7 @@ struct pg_replica *pg_replica_new(const char *uri, const char *primary_uri, int6
     r->primary.trip_ms = WATCH_TRIP_MS;
     queue_init(&r->to_watch);
     queue_init(&r->nap);
-    atomic_init(&r->state, STORE_REPLICA_BEHIND); /* until it is looked at */
+    atomic_init(&r->state, STORE_REPLICA_BEHIND); /* until the first check */
     return r;
 }
 
@@ -90,7 +91,7 @@ struct position {
     int64_t timeline, at;
 };
 
-/* False: the primary cannot say. */
+/* False: the primary did not answer. */
 static bool ask_written(struct pg *primary, struct position *ret)
 {
     if (!pg_connect(primary))
@@ -104,8 +105,8 @@ static bool ask_written(struct pg *primary, struct position *ret)
     return true;
 }
 
-/* The timeline is that of its last restartpoint: behind a failover that it has followed, the next
- * one is some minutes away. False: *why of the connection. */
+/* The timeline is that of the last restartpoint: after a failover that the replica has followed,
+ * the next restartpoint may take some minutes. False: replica->why says why. */
 static bool ask_replayed(struct postgresql_store *s, struct pg *replica, struct position *ret)
 {
     if (!pg_connect(replica))
@@ -136,8 +137,9 @@ static bool same_timeline(struct pg_replica *r, const struct position *written,
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* What a person reads of what has happened to events. All else is the primary's: whatever decides
- * or is handed on (lanes, what waits, recoveries' sizes, books), and accounts and people. */
+/* The kinds of reads about past events, for people. The primary answers everything that decides or
+ * is passed on (lanes, waiting callbacks, sizes of recoveries, books), and reads of accounts and
+ * people. */
 static bool may_serve(enum request_kind kind)
 {
     return kind == REQUEST_REPORT || kind == REQUEST_INTRADAY || kind == REQUEST_STATEMENT ||
@@ -176,7 +178,7 @@ static bool read_at(struct postgresql_store *s, struct pg_replica *r, struct pg 
     enum pg_fate fate = work(s, replica, what);
     if (fate == PG_LOST)
         set_state(r, STORE_REPLICA_AWAY, buf_c(&replica->why));
-    else if (fate != PG_FINE) /* replaying was in its way, mostly */
+    else if (fate != PG_FINE) /* usually cancelled by a conflict with replay */
         log_info("read_replica_refused", LOG_STR("why", buf_str(&replica->why)));
     return fate == PG_FINE;
 }
@@ -196,9 +198,9 @@ bool pg_replica_read(struct pg_reader *reader, enum request_kind kind, pg_read_w
 
 /* --- watching --------------------------------------------------------------------------------- */
 
-/* A position that the primary had reached, and when it said so. */
+/* A position that the primary had reached at a time. */
 struct sample {
-    bool waits; /* for the replica to reach it */
+    bool waits; /* the replica has not reached it yet */
     struct position written;
     int64_t at_mono_ms;
 };
@@ -208,7 +210,7 @@ static void look(struct postgresql_store *s, struct pg_replica *r, struct sample
     struct position replayed = {0};
     if (!sample->waits) {
         if (!ask_written(&r->primary, &sample->written))
-            return; /* who reads sees that, too */
+            return; /* readers see the same error */
         sample->at_mono_ms = env_mono_ms(env_real());
     }
     bool first = !sample->waits;

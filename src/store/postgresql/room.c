@@ -1,4 +1,4 @@
-/* Looks whether the database's disk has room; see room.h. */
+/* Checks whether the database's disk has room; see room.h. */
 #include "store/postgresql/room.h"
 
 #include "base/log.h"
@@ -6,7 +6,7 @@
 
 #define LOOK_EVERY_MS 1000
 
-/* About a megabyte of new pages, none of which go into the server's log. */
+/* Writes about a megabyte of new pages without WAL. */
 static enum pg_fate try_room(struct pg *pg)
 {
     pg_begin(pg, false);

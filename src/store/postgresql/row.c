@@ -1,4 +1,5 @@
-/* Between rows of the table of events and struct event. The order of columns is ROW_COLUMNS. */
+/* Converts between rows of the table `event` and struct event. ROW_COLUMNS has the order of the
+ * columns. */
 #include "store/postgresql/row.h"
 
 #include "domain/clock.h"

@@ -1,4 +1,4 @@
-/* Rows of the table of events: the facts of an event, and where its callback stands. */
+/* Rows of the table `event`: an event and the state of its callback. */
 #pragma once
 
 #include "domain/event.h"
@@ -6,25 +6,25 @@
 #include "store/postgresql/connection.h"
 #include "store/store.h"
 
-/* standing.counted: what it has gone into of the totals, which go up once per callback. */
+/* standing.counted: which totals include the callback; each counts it once. */
 #define COUNTED_DELIVERED 1
 #define COUNTED_DEAD 2
 
 struct standing {
     struct callback_status status;
     unsigned counted;
-    uint64_t resend_last_no; /* answered or not; 0: never resent */
+    uint64_t resend_last_no; /* of the last resend, answered or not; 0: never resent */
     struct pending_resend resend;
 };
 
 struct pg_row {
-    struct event event; /* texts are the result's; body: only where it was asked for */
+    struct event event; /* its texts borrow from the result; body: only if it was selected */
     struct standing standing;
     int32_t period;
     bool erased;
 };
 
-/* The columns that pg_row_read takes, of the tables `e` (event) and, but for the last, no other. */
+/* The columns that pg_row_read expects, of the table `e` (event); the body comes after them. */
 #define ROW_COLUMNS                                                                                \
     "e.account_no,e.event_no,e.period,e.app_no,e.client_no,e.type,e.lane,e.is_test,"               \
     "e.reward_decimals,e.occurred_ms,e.accepted_ms,e.revenue_micros,e.reward_micros,e.offer_id,"   \
@@ -32,23 +32,22 @@ struct pg_row {
     "e.original_reward_id,e.reason_text,e.signature_offset,e.cap,e.state,e.reason,"                \
     "e.wait,e.manual,e.failed_attempts,e.slot,e.due_ms,e.attempts,e.counted,e.resend_no,"          \
     "e.resend_due_ms,e.erased"
-/* Behind them: with the body, from a join with `b`, and without. */
+/* With the body, from a join with `b`, and without. */
 #define ROW_WITH_BODY ROW_COLUMNS ",b.body"
 #define ROW_BODY_JOIN                                                                              \
     " LEFT JOIN body b ON b.account_no=e.account_no AND b.event_no=e.event_no AND b.period="
 #define ROW_WITHOUT_BODY ROW_COLUMNS ",NULL::text"
 
 void pg_row_read(const PGresult *r, int at, struct pg_row *ret);
-/* The callback that it owes, for the sink or a page; the caller's. */
+/* The row's callback, for the sink or a page; the caller frees it. */
 struct callback *pg_row_callback(const struct pg_row *row);
 /* An attempt's columns from `column` on: number, manual, at_ms, duration_ms, status, class, url,
  * detail, request_headers, response_headers, response_body; texts copied into the arena. */
 struct attempt pg_attempt_read(const PGresult *r, int at, int column, struct arena *arena);
-/* As the log shows it; texts copied into the arena. */
+/* As lists show it; texts are copied into the arena. */
 void pg_row_show(const struct pg_row *row, struct arena *arena, struct callback_row *ret);
 
-/* The first columns of a row that is written, and their types (arrays.h); returns where the next
- * one goes. */
+/* The first columns of a row to write, and their types (arrays.h); returns the next column. */
 #define ROW_FIRST_TYPES "ilillssbsllillllttttttttissss"
 #define ROW_FIRST_COLUMNS                                                                          \
     "account_no,event_no,period,app_no,client_no,type,lane,is_test,reward_decimals,occurred_ms,"   \
@@ -58,7 +57,7 @@ void pg_row_show(const struct pg_row *row, struct arena *arena, struct callback_
 struct pg_column *rows_add_first(struct pg_column *c, const struct event *e, int32_t period,
                                  enum callback_wait wait);
 
-/* A new event's row, into the table of columns of rows_insert_begin. */
+/* Adds a new event's row to a table begun by rows_insert_begin. */
 void rows_insert_begin(struct pg_table *t);
 void rows_insert_add(struct pg_table *t, const struct event *e, int32_t period,
                      enum callback_wait wait);

@@ -1,6 +1,6 @@
-/* Reads that look at whole days: statements, counts, checks of the books. Rows are taken as they
- * come, so a day of millions takes no memory here; they have a thread of their own, so that no
- * other read waits for one. */
+/* Reads that visit whole days: statements, counts, checks of the books. Rows are processed as they
+ * arrive, so a day of millions takes little memory. They have threads of their own, so that short
+ * reads do not wait for them. */
 #include "store/postgresql/postgresql_store.h"
 
 #include "base/alloc.h"
@@ -41,10 +41,10 @@ enum pg_fate pg_read_statement(struct postgresql_store *s, struct pg *pg, void *
     return fate;
 }
 
-/* --- how a day goes --------------------------------------------------------------------------- */
+/* --- a day by slots --------------------------------------------------------------------------- */
 
-/* From the events of the day, so of any day: nothing is counted for it when they come in. A start
- * is its panelist's first at a client when none is in an earlier slot. */
+/* Computed from the day's events, so it works for any day and costs intake nothing. A start is its
+ * panelist's first at a client if no earlier slot has one. */
 enum pg_fate pg_read_intraday(struct postgresql_store *s, struct pg *pg, void *intraday_query)
 {
     (void)s;
@@ -144,8 +144,8 @@ static void add_ledger(struct books_day *d, const PGresult *r)
     }
 }
 
-/* The ledger, the counters and the events of one day, in one snapshot: what a commit changes while
- * they are read is in all of them or in none. */
+/* Reads a day's books, report sums and events in one snapshot, so that a concurrent commit is in
+ * all of them or in none. */
 static enum pg_fate read_day(struct pg *pg, struct books_day *d)
 {
     pg_begin_snapshot(pg);
@@ -169,7 +169,7 @@ static enum pg_fate read_day(struct pg *pg, struct books_day *d)
     return PG_FINE;
 }
 
-/* The first day behind the check's position that has events, or entries in the ledger. */
+/* Finds the first day after the check's position that has report sums or books. */
 static enum pg_fate next_day(struct pg *pg, const struct books_check *c, bool *ret_found,
                              struct books_day *d)
 {

@@ -1,7 +1,7 @@
 /* The steps, opening, and partitions.
  *
- * Partitions are made as tables of their own and then attached: that does not lock out whoever
- * reads or writes the partitioned table, as making them in place would. */
+ * A partition is made as a separate table and then attached: unlike CREATE TABLE ... PARTITION OF,
+ * this does not lock out readers and writers of the partitioned table. */
 #include "store/postgresql/schema.h"
 
 #include "base/alloc.h"
@@ -15,8 +15,8 @@
 #define COUNT_COLUMN(name) "," #name " bigint"
 #define COUNT_COLUMNS DELIVERY_STATS_COLUMNS(COUNT_COLUMN)
 
-/* Every key has the account in it, so that the tables can be spread over machines by it. There
- * are no sequences: an event's number comes from its account's row. */
+/* Every key begins with the account, so that the tables can be distributed by it. There are no
+ * sequences: an event's number comes from its account's row. */
 static const char *const version_1[] = {
     "CREATE TABLE meta(name text PRIMARY KEY, value bytea NOT NULL)",
     "CREATE TABLE account(account_no int PRIMARY KEY, last_event_no bigint NOT NULL,"
@@ -31,7 +31,7 @@ static const char *const version_1[] = {
     " PARTITION BY HASH(account_no)",
     "DO $$ BEGIN FOR i IN 0..15 LOOP EXECUTE format('CREATE TABLE event_key_%s PARTITION OF"
     " event_key FOR VALUES WITH (MODULUS 16, REMAINDER %s)', i, i); END LOOP; END $$",
-    /* Wide columns first: nothing is left empty between them. */
+    /* Wide columns first, so that alignment leaves no gaps. */
     "CREATE TABLE event(account_no int, period int, event_no bigint, app_no bigint NOT NULL,"
     " client_no bigint NOT NULL, occurred_ms bigint NOT NULL, accepted_ms bigint NOT NULL,"
     " revenue_micros bigint NOT NULL, reward_micros bigint NOT NULL, offer_id bigint NOT NULL,"
@@ -45,9 +45,9 @@ static const char *const version_1[] = {
     " event_id text COLLATE \"C\" NOT NULL, panelist_id text COLLATE \"C\" NOT NULL,"
     " session_id text, mid text, offer_title text, offer_goal_id text, original_reward_id text,"
     " reason_text text, PRIMARY KEY(account_no,event_no,period)) PARTITION BY RANGE(period)",
-    /* Of what changes with each attempt nothing is indexed: such updates stay in their page. The
-     * day as another type: else the next index would look as good to the planner as long as the
-     * partition has no statistics, and it reads an account's whole day. */
+    /* No index covers columns that change with each attempt, so that such updates stay in their
+     * page (HOT). The day has another type here: with the same one the planner could choose the
+     * next index while a partition has no statistics, and read an account's whole day. */
     "CREATE INDEX event_panelist ON event(account_no,panelist_id,(day::bigint))",
     "CREATE INDEX event_day ON event(account_no,day,event_no)",
     "CREATE INDEX event_paid ON event(account_no,app_no,panelist_id,occurred_ms)"
@@ -61,10 +61,10 @@ static const char *const version_1[] = {
     " class smallint NOT NULL,"
     " url bytea, detail bytea, request_headers bytea, response_headers bytea, response_body bytea,"
     " PRIMARY KEY(account_no,event_no,week,number,at_ms)) PARTITION BY RANGE(week)",
-    /* Older ones, of what is not final: of no week that a partition's name has room for. */
+    /* Older attempts of callbacks that are not final. Their week is below any partition's. */
     "CREATE TABLE attempt_kept PARTITION OF attempt FOR VALUES FROM (MINVALUE) TO (-100000)",
-    /* lane: app_no * 5 + kind; negative: a reversal held back. pending: else a resend's extra try.
-     */
+    /* lane: app_no * 5 + kind; negative: a reversal held back. pending false: the extra attempt of
+     * a resend. */
     "CREATE TABLE waiting(account_no int, lane bigint, due_ms bigint, event_no bigint,"
     " period int NOT NULL, accepted_ms bigint NOT NULL, pending bool NOT NULL,"
     " PRIMARY KEY(account_no,lane,due_ms,event_no))"
@@ -81,14 +81,14 @@ static const char *const version_1[] = {
     " test_survey_micros numeric NOT NULL, test_offer_micros numeric NOT NULL,"
     " active_live bigint NOT NULL, active_any bigint NOT NULL,"
     " PRIMARY KEY(account_no,day,client_no)) WITH (fillfactor=50)",
-    /* state 0 is what is owed in all. */
+    /* state 0 is the sum of all that is owed. */
     "CREATE TABLE book(account_no int, day int, app_no bigint, lane smallint, is_test bool,"
     " state smallint, count bigint NOT NULL, reward_micros numeric NOT NULL,"
     " revenue_micros numeric NOT NULL, PRIMARY KEY(account_no,day,app_no,lane,is_test,state))"
     " WITH (fillfactor=50)",
     "CREATE INDEX book_pending ON book(account_no,app_no) WHERE state=1",
-    /* The slot before the account: what is written lies side by side, and so does what goes. NULL:
-     * none, which takes no room. */
+    /* The slot comes before the account, so that rows written or deleted together lie together.
+     * NULL means 0 and takes no space. */
     "CREATE TABLE delivery_stats(step smallint, slot bigint, account_no int,"
     " lane bigint" COUNT_COLUMNS ", PRIMARY KEY(step,slot,account_no,lane)) WITH (fillfactor=50)",
     "CREATE TABLE object(kind smallint, id text COLLATE \"C\", document text NOT NULL,"
@@ -98,20 +98,20 @@ static const char *const version_1[] = {
     "CREATE TABLE shard(shard smallint PRIMARY KEY, node bigint NOT NULL, fence bigint NOT NULL)"
     " WITH (fillfactor=50)",
     "INSERT INTO shard SELECT i,0,0 FROM generate_series(0,255) i",
-    /* event_no 0: the lane; else that callback. callbacks: what is in the lane, by
-     * handoff_codec.h; whoever finds none looks into the lane. Not worth packing, and short-lived:
-     * rows stay whole in their pages. */
+    /* event_no 0: the row announces the lane; otherwise that callback. callbacks: the lane's new
+     * callbacks, by handoff_codec.h; without them the node reads the lane. Rows are short-lived and
+     * not worth compressing, so they stay whole in their pages. */
     "CREATE TABLE handover(account_no int NOT NULL, shard smallint NOT NULL, lane bigint NOT NULL,"
     " due_ms bigint NOT NULL, event_no bigint NOT NULL, period int NOT NULL, callbacks bytea)"
     " WITH (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_cost_delay=0,"
     " toast_tuple_target=8160)",
     "ALTER TABLE handover ALTER COLUMN callbacks SET STORAGE EXTERNAL",
     "CREATE INDEX handover_shard ON handover(shard)",
-    /* It has no key: logical replication tells by whole rows which of them are gone. */
+    /* Without a key, logical replication needs whole rows to identify deleted ones. */
     "ALTER TABLE handover REPLICA IDENTITY FULL",
     "CREATE TABLE revision(name text PRIMARY KEY, revision bigint NOT NULL)",
     "INSERT INTO revision VALUES('object',0)",
-    /* From a node to the one that has the app's shard. */
+    /* A question from a node to the one that holds the app's shard. */
     "CREATE TABLE question(id bigint PRIMARY KEY, shard smallint NOT NULL, app_no bigint NOT NULL,"
     " scope smallint NOT NULL, asker bigint NOT NULL, taken bool NOT NULL DEFAULT false,"
     " answer text, asked_at timestamptz NOT NULL DEFAULT clock_timestamp())",
@@ -144,7 +144,7 @@ int32_t pg_week_of_day(int32_t day)
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
-/* The number of a cluster is there from the moment that its key is. */
+/* The cluster's number is stored in the same statement as the hash secret. */
 static bool read_meta(struct pg *pg, const struct pg_schema_wants *wants, struct hash_secret *ret)
 {
     char number = (char)wants->cluster;
@@ -209,7 +209,8 @@ static void make_one(struct pg *pg, const char *table, const char *options, int3
               table, number + PG_PARTITION_NAME, number, number + 1);
 }
 
-/* Which tables have partitions of the kind. Those of bodies and attempts may have been dropped. */
+/* The tables that have partitions of a kind. Partitions of bodies and attempts may have been
+ * dropped. */
 static const struct {
     enum pg_partition kind;
     const char *table, *options;
@@ -219,7 +220,7 @@ static const struct {
     {PARTITION_WEEK, "attempt", ""},
 };
 
-/* One node at a time: whoever comes second finds them made. */
+/* One node at a time: a second one finds them made. */
 static enum pg_fate make_missing(struct pg *pg, enum pg_partition kind, int32_t number)
 {
     int at[ARRAY_LEN(partitioned)];
@@ -256,9 +257,9 @@ enum pg_fate pg_partition_make(struct pg *pg, struct pg_partitions *p, enum pg_p
     return PG_FINE;
 }
 
-#define DROP_MOST 8 /* in one transaction; the others go next time */
+#define DROP_MOST 8 /* in one transaction; further ones wait for the next time */
 
-/* False: no name that a partition is given here. */
+/* False: not the name of a partition. */
 static bool read_number(struct str name, const char *table, int32_t *ret)
 {
     size_t at = strlen(table) + 1;
@@ -283,8 +284,9 @@ static int ask_partitions(struct pg *pg, const char *table)
                      table);
 }
 
-/* Those below `first`, separated by commas; empty: none. Returns the last one's number. Names are
- * read here: a cast in SQL may be carried out before the join, on any table's name. */
+/* Lists partitions below `first`, separated by commas; empty: none. Returns the number of the last
+ * one. The names are parsed here, because SQL may evaluate a cast before the join, on any table's
+ * name. */
 static int32_t list_below(const PGresult *r, const char *table, int32_t first, struct buf *ret)
 {
     int32_t last = INT32_MIN;
@@ -299,11 +301,12 @@ static int32_t list_below(const PGresult *r, const char *table, int32_t first, s
     return last;
 }
 
-/* What waits needs its body, and a resend may have read one and not be committed yet: it is waited
- * for by locking first, and seen by looking then. Leaves in `names` what may go. */
+/* Removes from `names` the partitions with bodies that are needed. A waiting callback needs its
+ * body, and a resend that is not committed yet may have read one: locking first waits for it, and
+ * reading afterwards sees it. */
 static enum pg_fate keep_awaited(struct pg *pg, int32_t first, struct buf *names)
 {
-    /* The parent, as everybody locks it before its partitions. */
+    /* the parent, because everybody locks it before its partitions */
     pg_exec(pg, "LOCK TABLE ONLY body IN ACCESS EXCLUSIVE MODE");
     int waiting = pg_exec(pg, "SELECT coalesce(min(period),2147483647) FROM waiting");
     int at = ask_partitions(pg, "body");
@@ -315,8 +318,8 @@ static enum pg_fate keep_awaited(struct pg *pg, int32_t first, struct buf *names
     return PG_FINE;
 }
 
-/* What is not final is never purged: its attempts move on, up to this week. Those go that moved
- * before and are of what is final by now. */
+/* Attempts of callbacks that are not final are kept: those up to this week move to attempt_kept.
+ * Attempts that moved there earlier are deleted once their callback is final. */
 static void keep_attempts(struct pg *pg, int32_t last)
 {
     pg_exec(pg, "DELETE FROM attempt_kept k WHERE NOT EXISTS(SELECT FROM waiting w WHERE w.pending"
@@ -336,7 +339,7 @@ enum pg_fate pg_partitions_drop(struct pg *pg, enum pg_partition kind, int32_t f
     const char *table = kind == PARTITION_PERIOD ? "body" : "attempt";
     struct buf names = {0};
     pg_begin(pg, false);
-    /* Whoever wants the table waits behind this, which waits for who reads it: not for long. */
+    /* other users of the table queue behind this lock, which waits for readers: not for long */
     pg_exec(pg, "SELECT set_config('lock_timeout','500',true)");
     int at = ask_partitions(pg, table);
     enum pg_fate fate = pg_sync(pg);

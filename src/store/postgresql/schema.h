@@ -1,5 +1,5 @@
-/* The tables, as numbered steps (migrate.h), and their partitions; docs/postgresql-schema.md says
- * what each table is for. */
+/* The tables, as numbered steps (migrate.h), and their partitions; docs/postgresql-schema.md
+ * describes each table. */
 #pragma once
 
 #include "store/postgresql/migrate.h"
@@ -7,12 +7,13 @@
 #define PG_SCHEMA_VERSION 1
 extern const struct pg_migration pg_schema_migration;
 
-/* A partition of events and bodies has those accepted in 30 days, one of attempts those made in 7
- * days; both are counted from 1970-01-01. Stored: never to be changed. */
+/* A partition of events and bodies covers 30 days of acceptance, one of attempts 7 days; both are
+ * counted from 1970-01-01. Stored: never change them. */
 #define PG_PERIOD_DAYS 30
 #define PG_WEEK_DAYS 7
 
-/* A partition is called by its table and its number plus this: names that sort, before 1970 too. */
+/* A partition's name is its table and its number plus this, so that names sort, even before
+ * 1970. */
 #define PG_PARTITION_NAME 100000
 
 enum pg_partition { PARTITION_PERIOD, PARTITION_WEEK };
@@ -20,24 +21,24 @@ enum pg_partition { PARTITION_PERIOD, PARTITION_WEEK };
 int32_t pg_period_of_day(int32_t day);
 int32_t pg_week_of_day(int32_t day);
 
-/* What a database must be, or is made to be where nothing is in it yet. */
+/* What the database must be, or becomes if it is empty. */
 struct pg_schema_wants {
-    const struct hash_secret *fresh;  /* the key of all hashes, where there is none */
-    const struct hash_secret *secret; /* what that must be; NULL: any */
-    uint32_t cluster;                 /* which of several it is; 0: the first or only one */
+    const struct hash_secret *fresh;  /* the hash secret of a new database */
+    const struct hash_secret *secret; /* the expected hash secret; NULL: any */
+    uint32_t cluster;                 /* its number; 0: the first or only cluster */
 };
-/* Makes the steps that a start makes and gives the key of all hashes. False: *ret_why is a sentence
+/* Runs the expand steps and reads or makes the hash secret. False: *ret_why is a sentence
  * (malloc'ed). */
 MUST_CHECK bool pg_schema_open(struct pg *pg, const struct pg_schema_wants *wants,
                                struct hash_secret *ret_secret, char **ret_why);
 
-/* Rows of `meta` that are there while a copy fills the database (store_copy.h): how far it is, and
- * what its source was like. A start is refused meanwhile. */
+/* Rows of `meta` while a copy fills the database (store_copy.h): its position, and its source's
+ * mark. A daemon refuses to start meanwhile. */
 #define PG_META_COPY_POSITION "copy_position"
 #define PG_META_RETENTION_CLOCK "retention_clock_ms" /* domain/retention.h */
 #define PG_META_COPY_MARK "copy_mark"
 
-/* Partitions that are known to be there, of one thread. Zero-initialised is empty. */
+/* Partitions that a thread knows to exist. Zero-initialised it is empty. */
 struct pg_partitions {
     struct {
         int32_t *numbers;
@@ -45,8 +46,8 @@ struct pg_partitions {
     } known[2];
 };
 void pg_partitions_free(struct pg_partitions *p);
-/* Makes the partition where it is not there; a trip of its own, in no transaction. */
+/* Makes the partition if it is missing, in a transaction of its own; no transaction may be open. */
 MUST_CHECK enum pg_fate pg_partition_make(struct pg *pg, struct pg_partitions *known,
                                           enum pg_partition kind, int32_t number);
-/* Drops the partitions of bodies or of attempts below `first`, whole, but for what is not final. */
+/* Drops whole partitions of bodies or of attempts below `first`, but keeps what is not final. */
 MUST_CHECK enum pg_fate pg_partitions_drop(struct pg *pg, enum pg_partition kind, int32_t first);

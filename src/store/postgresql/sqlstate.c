@@ -1,4 +1,4 @@
-/* Classes of SQLSTATE (the appendix "Error Codes" of the manual of PostgreSQL). */
+/* Classes of SQLSTATE (PostgreSQL's manual, appendix "Error Codes"). */
 #include "store/postgresql/sqlstate.h"
 
 #include "base/check.h"
@@ -20,8 +20,8 @@ enum pg_fate sqlstate_fate(const char *sqlstate)
     static const char *const lost[] = {
         "08",    "57P", /* the connection, the server shutting down */
         "25P03",        /* idle in a transaction for too long */
-        "25006",        /* read only: a standby by now; another host may be the primary */
-        "40003",        /* whether it was carried out is not known */
+        "25006",        /* read only: the server is a standby by now, another may be the primary */
+        "40003",        /* unknown whether the statement completed */
     };
     static const char *const passing[] = {
         "40",    /* deadlock, serialization */

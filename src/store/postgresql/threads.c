@@ -1,4 +1,4 @@
-/* The threads that read: each takes what it is asked, in order. */
+/* The threads that read: each runs its requests in order. */
 #include "store/postgresql/postgresql_store.h"
 
 #include <stdlib.h>
@@ -43,7 +43,7 @@ static void read_all(struct pg_reader *reader)
     }
 }
 
-/* Lanes ask when they run dry, which is often at once: as many of them as make a group. */
+/* Groups page requests: lanes often run dry at the same time. */
 static struct request_list take_pages(struct request_list *from)
 {
     struct request_list group = {0};
@@ -58,7 +58,7 @@ static struct request_list take_pages(struct request_list *from)
     return group;
 }
 
-/* Where the database refuses them together, one by one. */
+/* If the database refuses the group, its pages are read one by one. */
 static void read_pages(struct postgresql_store *s, struct request_list *group)
 {
     enum store_status status = pg_try_read(s, &s->pages, pg_read_pages, group);

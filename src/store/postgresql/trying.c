@@ -1,20 +1,21 @@
-/* Doing one thing until it is done, and what that means when the database goes away or refuses it.
+/* Repeats a transaction until it is done, and decides what happens if the database goes away or
+ * refuses it.
  *
- * A group that was refused (a deadlock, a lock) or whose connection broke is done again from the
- * start: nothing of it is kept in between, and what it needs is read again. When the connection
- * broke behind a COMMIT nobody knows whether it happened. Then the group is no longer refused, as
- * that would say that nothing is stored: it is done again however long it takes, and finds what it
- * had written by its own keys. It finds that behind locks that the transaction in doubt holds until
- * it is over, and commits a lock of its own even where there is nothing to write: so it also waits
- * for a standby that the transaction in doubt did not wait for to the end.
+ * A group that was rolled back (a deadlock, a lock, a broken connection) is repeated from the
+ * start: nothing is kept in between, and everything is read again. If the connection broke during
+ * COMMIT, the commit is in doubt. Such a group is no longer refused, because a refusal says that
+ * nothing is stored. It is repeated for as long as it takes, and finds by its own keys what it has
+ * written. It looks behind locks that the transaction in doubt holds until its end, and commits a
+ * lock of its own even if there is nothing to write, so that it also waits for a standby that the
+ * transaction in doubt may not have waited for.
  *
- * A database that answers and refuses the same thing again (an extension's error, somebody's
- * trigger, a disk that stays full) does not end the store: STORE_REFUSED, and whoever made the
- * group finds out which part of it is refused. In doubt that may only be said once it is known that
- * nothing is stored: then the group is not done again, only looked for (PG_ABSENT).
+ * A database that answers and refuses the same group again (an extension's error, a trigger, a full
+ * disk) does not end the store: the result is STORE_REFUSED, and the caller finds out which part is
+ * refused. In doubt this result needs proof that nothing is stored: then the group is only looked
+ * for, not repeated (PG_ABSENT).
  *
- * While the database's disk has no room (room.h) nothing new is tried: what may be refused is, and
- * the rest waits. Each try would take of the room that the server's own log still has. */
+ * While the database's disk has no room (room.h) nothing new is tried: what may be refused is
+ * refused, and the rest waits. Each try would take room that the server needs for its WAL. */
 #include "store/postgresql/handover.h"
 
 #include "base/alloc.h"
@@ -52,15 +53,15 @@ enum pg_fate pg_sync_commit(struct postgresql_store *s, struct pg *pg)
     return fate;
 }
 
-/* --- again and again -------------------------------------------------------------------------- */
+/* --- repeating -------------------------------------------------------------------------------- */
 
-#define REFUSALS_ENOUGH 2 /* the first may be of a moment, or of one connection */
-#define LOSSES_ENOUGH 3   /* by a database that lets itself be connected to again each time */
+#define REFUSALS_ENOUGH 2 /* the first may be caused by a moment or a connection */
+#define LOSSES_ENOUGH 3   /* while each new connection succeeds */
 
 /* The tries of one group so far. */
 struct tries {
     int failures, refusals, losses;
-    bool reached; /* the last one reached a server */
+    bool reached; /* the last try reached a server */
 };
 
 static enum pg_fate try_once(struct postgresql_store *s, struct pg *pg, pg_work work, void *what,
@@ -92,22 +93,21 @@ static void nap(struct postgresql_store *s)
     (void)queue_has_any(&s->nap, PG_RETRY_MS);
 }
 
-/* Counted from when it was asked for, so that what waits behind a group in doubt does not wait
- * anew. */
+/* Counted from the request, so that requests behind a group in doubt do not wait again. */
 static bool has_waited(const struct pg_side *side)
 {
     return timing_now_us() - side->asked_us > PG_PATIENCE_MS * INT64_C(1000);
 }
 
-/* The database has no room, or is away and it has waited long enough for it. A part of a group that
- * was refused is tried once in any case. */
+/* The disk is full, or the database is down and the request has waited long enough. A part of a
+ * refused group is tried once in any case. */
 static bool is_hopeless(struct postgresql_store *s, const struct pg_side *side, int failures)
 {
     return pg_room_is_none(&s->numbers.room) ||
            (atomic_load(&s->numbers.away) && has_waited(side) && (failures > 0 || !side->is_part));
 }
 
-/* The database can be reached, and does not take it. */
+/* The database can be reached but refuses the group. */
 static bool is_refused(const struct pg_side *side, struct tries *t, enum pg_fate fate)
 {
     t->refusals += fate == PG_REFUSED || (fate == PG_NOT_NOW && has_waited(side));
@@ -121,7 +121,7 @@ static void drop_try(struct pg_side *side)
     arena_free(&side->scratch);
 }
 
-/* What a try that was not fine means: true, and the end of it; false: another one. */
+/* Judges a failed try. True: it was the last one; false: try again. */
 static bool end_try(struct postgresql_store *s, struct pg_side *side, struct tries *t,
                     enum pg_fate fate, bool may_refuse)
 {
@@ -133,7 +133,7 @@ static bool end_try(struct postgresql_store *s, struct pg_side *side, struct tri
     side->only_looks = refused && doubt;
     if (fate == PG_NOT_NOW && sqlstate_is_disk_full(side->pg.sqlstate))
         pg_room_doubt(&s->numbers.room);
-    /* A connection may break once. */
+    /* one broken connection is not reported */
     else if (!t->reached || (t->failures > 0 && fate != PG_REFUSED))
         pg_store_note_away(s, &side->pg, true);
     return refused && !doubt;
@@ -192,7 +192,7 @@ enum store_status pg_try_read(struct postgresql_store *s, struct pg *pg, pg_work
     }
 }
 
-/* --- for the sink ----------------------------------------------------------------------------- */
+/* --- callbacks for the sink ------------------------------------------------------------------- */
 
 void pg_side_owe(struct pg_side *side, struct callback *c)
 {

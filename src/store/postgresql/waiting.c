@@ -1,8 +1,8 @@
-/* What waits in an app's lanes: how many, and since when.
+/* How many callbacks wait in an app's lanes, and since when.
  *
- * The first of a lane is looked for among the account's oldest, which an index has in order. A lane
- * that has none of them, as another one waits for much longer, is looked through whole. An index by
- * lane would find any at once, and cost a tenth of what an event costs the server in all. */
+ * The oldest of a lane is searched among the account's oldest callbacks, which have an index. A
+ * lane without any among them, because another lane's are much older, is scanned whole. An index by
+ * lane would find it at once, but cost a tenth of the server's work for an event. */
 #include "store/postgresql/postgresql_store.h"
 
 #define OLDEST_OF_ACCOUNT 1000
@@ -15,7 +15,7 @@ static int ask_counts(struct pg *pg, const struct lane_waiting *w)
                         " AND app_no=$2 AND state=1 GROUP BY lane");
 }
 
-/* lane: see waiting_lane */
+/* `lane`: see waiting_lane. */
 static int ask_oldest(struct pg *pg, const struct lane_waiting *w)
 {
     args_int(pg_args(pg), PG_INT4, w->account_no);
