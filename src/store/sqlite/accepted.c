@@ -1,4 +1,4 @@
-/* Times of acceptance on disk: searched, and noted where they go back; see accepted.h. */
+/* Searches times of acceptance on disk, and records where they go back; see accepted.h. */
 #include "store/sqlite/accepted.h"
 
 #include "domain/clock.h"
@@ -30,7 +30,7 @@ static uint64_t first_at(struct sql *q, sqlite3_stmt *find, uint64_t first, uint
     return first;
 }
 
-/* Widens the range by what the stretch [first, end) has of the time. */
+/* Widens the range by the ids in the stretch [first, end) that were accepted in that time. */
 static void add_stretch(struct sql *q, sqlite3_stmt *find, uint64_t first, uint64_t end,
                         int64_t from_ms, int64_t to_ms, struct range *range)
 {
@@ -74,9 +74,9 @@ struct range accepted_on(struct sql *q, uint32_t account_no, int32_t day)
     return accepted_between(q, account_no, day * DAY_MS, (day + 1) * DAY_MS);
 }
 
-/* --- noting --------------------------------------------------------------------------------- */
+/* --- recording ------------------------------------------------------------------------------ */
 
-/* The time of the account's event before this one; INT64_MIN: there is none. */
+/* When the account's event before this one was accepted; INT64_MIN: there is none. */
 static int64_t previous_ms(struct apply *a, const struct event *e, sqlite3_stmt *find)
 {
     if (e->event_no == 1)
@@ -94,7 +94,7 @@ void apply_accepted(struct apply *a)
         const struct event *e = &a->m->events[i];
         if (e->accepted_ms >= a->counters.latest_accepted_ms) {
             a->counters.latest_accepted_ms = e->accepted_ms;
-            continue; /* later than anything before it, so than its account's last one */
+            continue; /* later than every event before it, so also than its account's last one */
         }
         if (!find) {
             find = sql_prepare(&a->sql, "SELECT accepted_ms FROM event WHERE id=?");

@@ -1,6 +1,6 @@
 /* The applier: writes frozen memtables to SQLite, checkpoints its WAL off the commit path, and
- * purges what is too old. A full disk is waited out: the memtable stays, the active one fills,
- * and intake is refused as busy until there is room again. */
+ * purges old data. On a full disk it waits: the memtable stays, the active one fills, and intake is
+ * refused as busy until there is room again. */
 #include "store/sqlite/sqlite_store.h"
 
 #include "base/log.h"
@@ -10,11 +10,11 @@
 #include "store/sqlite/checkpoint.h"
 #include "store/sqlite/schema.h"
 
-/* How long a lock of somebody else's is waited for before it is said, and how long until then. */
+/* How long to wait for another process's lock before reporting it, and the pause between tries. */
 #define LOCKED_MS 1000
 #define RETRY_MS 1000
 #define PURGE_INTERVAL_MS (60 * 60 * 1000)
-#define PURGE_AGAIN_MS 100 /* where resends are to be applied first */
+#define PURGE_AGAIN_MS 100 /* while resends must be applied first */
 
 void applier_publish_numbers(struct sqlite_store *s)
 {
@@ -27,8 +27,8 @@ void applier_publish_numbers(struct sqlite_store *s)
     atomic_store(&n->oldest_pending_ms, apply_waiting_oldest_ms(&s->apply, 0));
 }
 
-/* A complete checkpoint makes the journal's part up to the applied position superfluous: SQLite has
- * it, power cuts included. */
+/* After a complete checkpoint SQLite has everything up to the applied position, safe from power
+ * cuts, so the journal up to there can be released. */
 bool applier_checkpoint(struct sqlite_store *s, bool all)
 {
     struct sql *q = &s->apply.sql;
@@ -80,8 +80,8 @@ static void apply_one(struct sqlite_store *s, struct memtable *m)
     queue_post(&s->to_writer, r);
 }
 
-/* A failure that does not pass ends the store: after a failed sync nobody can say what the disk
- * holds, and no further call may find out by trying. */
+/* A failure that does not pass ends the store: after a failed sync the contents of the disk are
+ * unknown, and further calls must not build on them. */
 static void tell_failure(struct sqlite_store *s)
 {
     if (sql_failed(&s->apply.sql))
@@ -100,7 +100,7 @@ static void purge_when_due(struct sqlite_store *s, int64_t *next_mono_ms)
     *next_mono_ms = now_ms + (is_done ? PURGE_INTERVAL_MS : PURGE_AGAIN_MS);
 }
 
-/* Until a purge is due. */
+/* How long the applier may wait for requests. */
 static int64_t idle_ms(struct sqlite_store *s, int64_t next_purge_mono_ms)
 {
     int64_t left_ms = next_purge_mono_ms - env_mono_ms(s->env);
@@ -111,7 +111,8 @@ void *applier_main(void *arg)
 {
     struct sqlite_store *s = arg;
     CHECK_MAGIC(s, SQLITE_STORE_MAGIC);
-    store_thread_begin("store-applier", APPLIER_NICER); /* behind, it makes intake wait */
+    /* an applier that is behind makes intake wait */
+    store_thread_begin("store-applier", APPLIER_NICER);
     int wal_pages = 0;
     int64_t next_purge_mono_ms = 0;
     sqlite3_wal_hook(s->apply.sql.db, count_wal_pages, &wal_pages);

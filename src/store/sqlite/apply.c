@@ -1,4 +1,5 @@
-/* The transaction of one memtable: its steps in order, then the position and the counters. */
+/* The transaction that applies one memtable: its steps in order, then the position and the
+ * counters. */
 #include "store/sqlite/apply.h"
 
 #include "base/alloc.h"

@@ -1,5 +1,5 @@
-/* The log of attempts: a table per day of the try, its rows the blocks of attempt_block.h. What a
- * memtable has for a block is appended to it as one chunk. */
+/* The log of attempts: a table for each day of attempts, with the blocks of attempt_block.h as
+ * rows. A memtable's attempts of a block are appended to the block as one chunk. */
 #include "store/sqlite/apply.h"
 
 #include "base/alloc.h"
@@ -13,7 +13,7 @@
 #include "store/sqlite/schema.h"
 
 #define AHEAD 8                /* attempts */
-#define TEXTS_BYTES_LIKELY 704 /* of one, from its request headers on */
+#define TEXTS_BYTES_LIKELY 704 /* of one attempt, from its request headers on */
 
 static uint64_t day_key(const struct mem_attempt *at)
 {
@@ -36,11 +36,11 @@ struct day_rows {
     struct attempt_chunk *chunk;
     const struct memtable *m;
     const struct mem_attempt *const *order;
-    const size_t *starts; /* of the blocks in order; one more, behind the last */
+    const size_t *starts; /* index of each block's first in order; one more for the end */
     size_t blocks;
 };
 
-/* In the order of ids the attempts lie about in memory, their texts in one run each. */
+/* In the order of ids the attempts are scattered in memory; the texts of each are contiguous. */
 static void prefetch(const struct day_rows *rows, const struct mem_attempt *late,
                      const struct mem_attempt *soon)
 {
@@ -79,10 +79,10 @@ static void block_column(const void *context, size_t row, int column, sqlite3_co
         attempt_chunk_add(c, at->id, &at->attempt, &facts);
     }
     attempt_chunk_end(c);
-    feed_blob(to, buf_str(&c->out)); /* used before the next row is asked for */
+    feed_blob(to, buf_str(&c->out)); /* SQLite copies it before the next row is asked for */
 }
 
-/* Those of one day, order[0..count). */
+/* Writes the attempts of one day, order[0..count). */
 static void apply_day(struct apply *a, const struct mem_attempt *const *order, size_t count)
 {
     size_t *starts = xmalloc((count + 1) * sizeof *starts), blocks = 0;
@@ -102,7 +102,7 @@ void apply_attempts(struct apply *a)
     const struct memtable *m = a->m;
     if (m->attempt_count == 0)
         return;
-    /* By day, then by event: what is sorted last counts first. */
+    /* by day, then by event: the last sort decides first */
     struct sort_item *items = apply_order(a, m->attempt_count * 2, sizeof *items);
     for (size_t i = 0; i < m->attempt_count; i++)
         items[i] = (struct sort_item){m->attempts[i].id, i};

@@ -1,6 +1,5 @@
-/* The ledger: what the transaction has owed and moved, added to the rows of their days. The sums
- * are taken where rows are written (apply_rows.c, apply_moves.c) and not from what was asked for,
- * so that the ledger tells of what is stored. */
+/* Adds to the books what the transaction has accepted and moved. The sums are taken where rows are
+ * written (apply_rows.c, apply_moves.c), so that the books show what is stored. */
 #include "store/sqlite/apply.h"
 
 #include "store/sqlite/report_row.h"

@@ -1,13 +1,13 @@
-/* What waits in the lanes by due time: what leaves and what comes, in the order of the table, once
- * all rows of the memtable are written. */
+/* The waiting callbacks of the lanes by due time: deletes and inserts them in the table's order,
+ * after all rows of the memtable are written. */
 #include "store/sqlite/apply.h"
 
 #include "base/alloc.h"
 
 #include <stdlib.h>
 
-#define RANGE_LEAST 8     /* fewer are taken out one by one */
-#define STRANGERS_MOST 16 /* of a range, and as many again as a quarter of what is meant */
+#define RANGE_LEAST 8     /* fewer are deleted one by one */
+#define STRANGERS_MOST 16 /* a range may have this many other rows, and a quarter of its own */
 
 static void queue(struct apply_dues *dues, lane_no lane, int64_t due_ms, uint64_t id)
 {
@@ -41,8 +41,7 @@ static void sort(struct apply_dues *dues)
         qsort(dues->items, dues->count, sizeof *dues->items, by_due);
 }
 
-/* --- what leaves ------------------------------------------------------------------------------
- */
+/* --- deleting ------------------------------------------------------------------------------ */
 
 static void drop_one(struct apply *a, const struct apply_due *due)
 {
@@ -61,7 +60,7 @@ static void bind_range(sqlite3_stmt *s, const struct apply_due *first, const str
     sql_bind_int(s, 5, (int64_t)last->id);
 }
 
-/* Whether little else lies between them. */
+/* True if few other rows lie between them. */
 static bool is_dense(struct apply *a, const struct apply_due *first, size_t count)
 {
     sqlite3_stmt *s = a->due.pass;
@@ -72,8 +71,8 @@ static bool is_dense(struct apply *a, const struct apply_due *first, size_t coun
     return !many;
 }
 
-/* Of one lane. Outcomes come in its order, so that mostly they are all there is from the first to
- * the last; where they are not, parts may be. */
+/* Deletes rows of one lane. Outcomes come in the lane's order, so mostly the rows are everything
+ * from the first to the last; otherwise the range is halved. */
 static void drop_some(struct apply *a, const struct apply_due *first, size_t count)
 {
     if (count < RANGE_LEAST) {
@@ -92,7 +91,7 @@ static void drop_some(struct apply *a, const struct apply_due *first, size_t cou
     sql_run(&a->sql, a->due.drop_range);
 }
 
-/* SQL: whether it is one of those meant. */
+/* SQL function: true if the row is in due->done. */
 static void is_done(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     ASSERT(argc == 2);
@@ -117,8 +116,7 @@ static void drop_due(struct apply *a)
     a->due.leaving.count = 0;
 }
 
-/* --- what comes -------------------------------------------------------------------------------
- */
+/* --- inserting ----------------------------------------------------------------------------- */
 
 static void due_column(const void *context, size_t row, int column, sqlite3_context *to)
 {

@@ -1,8 +1,8 @@
-/* Erasing a panelist: whatever says who it was goes, in every table; what counts money stays.
+/* Erases a panelist: removes every trace of the id from every table, and keeps all sums.
  *
- * A callback that still waits cannot be sent without its body: it becomes skipped, reason
- * disabled. Sets of active panelists and the payments of the cap hold keyed hashes, and these go
- * too: the set gets the hash of the replacement, so that the day keeps its count. */
+ * A waiting callback cannot be sent without its body: it becomes skipped, reason disabled. The sets
+ * of active panelists and the payments of the cap have keyed hashes of the id, which are removed,
+ * too: a set gets the hash of the replacement, so that the day's count stays. */
 #include "store/sqlite/apply.h"
 
 #include "base/alloc.h"
@@ -15,7 +15,7 @@
 #include "store/sqlite/panelists.h"
 #include "store/sqlite/row.h"
 
-/* Events looked up at a time: few times for many, and 1 MiB. */
+/* Events looked up at a time: few queries for many events, and 1 MiB. */
 #define ERASED_AT_ONCE 65536
 
 struct erasure_slices {
@@ -57,7 +57,7 @@ static void erase_callback(struct apply *a, const struct erasure_slices *e, uint
     int64_t client_no = sql_int(a->erasing.find, STATUS_CLIENT_COLUMN);
     int64_t occurred_ms = sql_int(a->erasing.find, STATUS_OCCURRED_COLUMN);
     struct apply_callback callback = apply_callback_read(a->erasing.find, id);
-    callback.segment = segment; /* the row's own says erased by now */
+    callback.segment = segment; /* the row itself has segment 0 (erased) by now */
     sql_reset(a->erasing.find);
     if (callback.type == EVENT_SURVEY_STARTED)
         erase_active(a, e, clock_day(occurred_ms), client_no);
@@ -119,7 +119,7 @@ static void erase_body(struct apply *a, uint32_t segment, uint64_t id)
                   buf_str(&a->bodies), block);
 }
 
-/* What partners' servers answered may repeat the id, and so may the Location of a redirect. */
+/* Responses of partners' servers may repeat the id, and so may the Location of a redirect. */
 static void erase_attempts(struct apply *a, uint64_t id)
 {
     struct sql *q = &a->sql;
@@ -147,8 +147,8 @@ static void erase_event(struct apply *a, const struct erasure_slices *e, uint64_
         erase_body(a, segment, id);
 }
 
-/* The events of the panelist in one segment; the hash may be another's too, so the row's own
- * text decides. */
+/* Erases the panelist's events in one segment. Another panelist may have the same hash, so the id
+ * in the row decides. */
 static void erase_in_segment(struct apply *a, const struct erasure_slices *e, uint32_t segment,
                              bool has_bodies)
 {

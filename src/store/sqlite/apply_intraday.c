@@ -1,5 +1,5 @@
-/* Slots of quarters of an hour (store.h, struct intraday_query): what a memtable adds to one
- * account's day is summed first, and each slot that it touches is written once. */
+/* Slots of a quarter of an hour (store.h, struct intraday_query): the additions of a memtable to an
+ * account's day are summed first, and each slot is written once. */
 #include "store/sqlite/apply.h"
 
 #include "store/sqlite/report_row.h"
@@ -49,6 +49,6 @@ void apply_intraday_event(struct apply *a, const struct event *e)
 
 void apply_intraday_active(struct apply *a, int slot, int64_t count)
 {
-    if (slot >= 0 && slot < INTRADAY_SLOTS) /* else of a damaged row */
+    if (slot >= 0 && slot < INTRADAY_SLOTS) /* otherwise the row is damaged */
         a->intraday.slots[slot].active_panelists += count;
 }

@@ -1,5 +1,5 @@
-/* Keys, bodies and panelists, which live in segments: a segment is closed when it has its keys or
- * its age, and a memtable is never split between two. */
+/* Keys, bodies and panelists, which are stored in segments: a segment is closed when it has its
+ * number of keys or its age; a memtable is never split between two. */
 #include "store/sqlite/apply.h"
 
 #include "base/alloc.h"
@@ -16,7 +16,7 @@
 
 #define SEGMENT_DAYS 30
 
-/* A segment that is full has one run, and its filter stored, so that a start need not read its
+/* Merges a full segment into one run and stores its filter, so that a start need not read its
  * keys. */
 static void seal_segment(struct apply *a)
 {
@@ -73,8 +73,8 @@ static void write_run(struct apply *a, enum run_kind kind, uint32_t run, void *r
     run_writer_end(&w);
 }
 
-/* In the order of hashes the events lie about in memory: they are fetched in a loop that does
- * nothing else, and so several at a time. */
+/* In the order of hashes the events are scattered in memory. A loop that only loads them lets the
+ * processor have several loads under way. */
 static void add_keys(struct apply *a, uint32_t run)
 {
     const struct memtable *m = a->m;

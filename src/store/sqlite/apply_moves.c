@@ -1,4 +1,4 @@
-/* A callback goes from one state to another: whatever but its own row tells of it. */
+/* A callback's change of state, in every table except its own row. */
 #include "store/sqlite/apply.h"
 
 #include "domain/clock.h"

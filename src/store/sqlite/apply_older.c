@@ -1,7 +1,6 @@
-/* States of older events. Their rows are read many at a time, and each is written by itself, but
- * for what becomes of most: a callback that waited in its lane is delivered. Such rows change
- * alike, so one statement goes through those that lie together and writes those that are meant
- * (docs/decisions/hot-path.md). */
+/* States of earlier events. Their rows are read many at a time, and written one by one, except for
+ * the most frequent change: a waiting callback is delivered. Such rows change alike, so one
+ * statement scans a range of ids and changes those in the list (docs/decisions/hot-path.md). */
 #include "store/sqlite/apply.h"
 
 #include "base/alloc.h"
@@ -10,12 +9,12 @@
 
 #include "store/sqlite/row.h"
 
-/* Rows of others that a statement may pass between two that are meant: passing so many costs what
- * beginning anew does. */
+/* How many other rows a statement may scan between two of its own: about the cost of starting
+ * another statement. */
 #define GAP_MOST 16
 
-/* The writer has decided what becomes of an erased callback whose try ends (intake.c); the
- * texts of its attempt are still to go. */
+/* The writer has decided the state of an erased callback whose attempt ends (intake.c); the
+ * attempt's texts must still be erased. */
 static void note_late(struct apply *a, uint64_t id)
 {
     a->erasing.late = xgrow(a->erasing.late, &a->erasing.late_capacity, a->erasing.late_count + 1,
@@ -23,15 +22,14 @@ static void note_late(struct apply *a, uint64_t id)
     a->erasing.late[a->erasing.late_count++] = id;
 }
 
-/* An event's row as it was. */
+/* An event's row before the memtable. */
 struct older {
     const struct mem_entry *entry;
     struct callback_status status;
     struct apply_callback callback;
 };
 
-/* --- the rows as they were --------------------------------------------------------------------
- */
+/* --- reading ------------------------------------------------------------------------------- */
 
 static void id_column(const void *context, size_t row, int column, sqlite3_context *to)
 {
@@ -39,8 +37,8 @@ static void id_column(const void *context, size_t row, int column, sqlite3_conte
     feed_int(to, (int64_t)((const struct apply_row *)context)[row].id);
 }
 
-/* The rows of order[0..count), but for those that are not there. One statement reads many at half
- * of what a statement for each costs. */
+/* Reads the existing rows of order[0..count). One statement for many costs half of a statement for
+ * each. */
 static size_t read_older(struct apply *a, const struct apply_row *order, size_t count,
                          struct older *ret)
 {
@@ -60,8 +58,7 @@ static size_t read_older(struct apply *a, const struct apply_row *order, size_t 
     return found;
 }
 
-/* --- the rows as they are ---------------------------------------------------------------------
- */
+/* --- writing ------------------------------------------------------------------------------- */
 
 static void set_row(struct apply *a, const struct mem_entry *entry)
 {
@@ -80,7 +77,7 @@ static void set_row(struct apply *a, const struct mem_entry *entry)
     sql_run(&a->sql, s);
 }
 
-/* Whether set_delivered says all that has become of the callback. */
+/* True if set_delivered makes all changes of the row. */
 static bool is_simple(const struct older *before)
 {
     const struct callback_status *was = &before->status, *after = &before->entry->status;
@@ -97,7 +94,7 @@ static int by_id(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
-/* SQL: whether the id is one of those delivered. */
+/* SQL function: true if the id is in older->delivered. */
 static void is_delivered(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     ASSERT(argc == 1);
@@ -121,10 +118,9 @@ static void set_delivered(struct apply *a)
     }
 }
 
-/* --- both -------------------------------------------------------------------------------------
- */
+/* --- applying ------------------------------------------------------------------------------ */
 
-/* What it changes besides its own row. */
+/* Applies the changes outside of the callback's own row. */
 static void move(struct apply *a, const struct older *before)
 {
     const struct callback_status *after = &before->entry->status;

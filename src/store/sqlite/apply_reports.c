@@ -1,13 +1,12 @@
-/* Report rows: the events of a memtable in the order (day, account, client, panelist), summed per
- * row, each row read, added to and written once. The sets of active panelists have a table per
- * day, dropped whole when the day is old; the counts stay in the report row.
+/* Report rows: the memtable's events ordered by (day, account, client, panelist) and summed for
+ * each row, so that each row is read and written once. The sets of active panelists have a table
+ * for each day, which is dropped whole when the day is old; the counts stay in the report row.
  *
- * A panelist's bits in a set say what was started, and above ACTIVE_FLAGS which slot of intraday
- * the first live start was counted in (plus 1; 0: in none).
+ * A panelist's bits in a set tell whether live and test surveys were started, and above
+ * ACTIVE_FLAGS the slot of intraday that the first live start was counted in (plus 1; 0: none).
  *
- * A client's set of a day is either complete or empty. Where it is empty and the row has counted
- * somebody, it was dropped: it is made again from the events, so that what comes late (an import)
- * counts nobody twice. */
+ * A client's set of a day is complete or empty. An empty one whose row has counted panelists was
+ * dropped: it is rebuilt from the events, so that late events (an import) count nobody twice. */
 #include "store/sqlite/apply.h"
 
 #include "domain/clock.h"
@@ -98,8 +97,8 @@ static int64_t bits_join(int64_t x, int64_t y)
     return ((x | y) & ACTIVE_FLAGS) | first << ACTIVE_SLOT_SHIFT;
 }
 
-/* One panelist who started surveys on that day; returns what was known of it before. The day's set
- * is open. */
+/* Adds a panelist who started surveys on that day; returns the bits before. The day's set is
+ * open. */
 static int64_t put_active(struct apply *a, const struct report_order *at, int64_t bits)
 {
     bind_panelist(a->active.find, at);
@@ -133,7 +132,8 @@ static void add_active(struct apply *a, const struct report_order *at, int64_t b
         apply_intraday_active(a, (int)slot_before - 1, -1);
 }
 
-/* The account's first event in the memtable: its rows are in the table by now, and yet to count. */
+/* The account's first event in the memtable: its rows are in the table already, but not counted
+ * yet. */
 static uint64_t first_new_id(const struct apply *a, uint32_t account_no)
 {
     for (size_t i = 0; i < a->m->event_count; i++)
@@ -144,7 +144,7 @@ static uint64_t first_new_id(const struct apply *a, uint32_t account_no)
 
 #define START_COLUMNS "SELECT client_no,panelist_id,is_test,occurred_ms,accepted_ms FROM event "
 
-/* The sets of all clients of one account: one pass over the day's events is enough for them. */
+/* Rebuilds the sets of all clients of an account in one pass over the day's events. */
 static void remake_sets(struct apply *a, const struct report_order *at)
 {
     struct range range = accepted_on(&a->sql, at->account_no, at->day);
@@ -176,7 +176,7 @@ static void remake_sets(struct apply *a, const struct report_order *at)
     sql_finalize(s);
 }
 
-/* Before the first start of a row is counted. */
+/* Runs before the first start of a row is counted. */
 static void open_set(struct apply *a, const struct report_order *at, const struct report_sums *sums)
 {
     open_active_day(a, at->day);

@@ -1,5 +1,5 @@
-/* Event rows: new ones with the state their callback has reached by now, the states of older ones
- * (apply_older.c), and what waits in the lanes (apply_due.c). */
+/* Event rows: inserts new ones in the state that their callback has reached, changes earlier ones
+ * (apply_older.c), and updates the waiting callbacks of the lanes (apply_due.c). */
 #include "store/sqlite/apply.h"
 
 #include "base/alloc.h"
@@ -35,9 +35,9 @@ struct new_rows {
     uint32_t segment;
 };
 
-/* Of most events, surveys that were told at the first try, half of the row is always the same:
- * a statement of their own (apply.c) has these columns as constants, since asking the feed for one
- * costs several times as much. */
+/* Most events are surveys that were delivered by the first attempt, and half of their columns are
+ * always the same. A separate statement (apply.c) has these columns as constants, because a value
+ * from the virtual table costs several times as much. */
 static bool is_plain(const struct event *e, const struct mem_entry *entry)
 {
     const struct callback_status *status = &entry->status;
@@ -47,7 +47,7 @@ static bool is_plain(const struct event *e, const struct mem_entry *entry)
            !status->manual && status->place.failed_attempts == 0 && status->place.slot == 0;
 }
 
-/* The rows of one account lie far apart in memory: what comes soon is asked for now. */
+/* The rows of one account are scattered in memory: prefetches a row that is needed soon. */
 static void prefetch_event(const struct apply_row *soon)
 {
     const char *event = (const char *)soon->event;
@@ -71,7 +71,7 @@ static void event_column(const void *context, size_t row, int column, sqlite3_co
 struct body_rows {
     struct buf *block;
     const struct apply_row *order;
-    const size_t *starts; /* of the blocks in order; one more, behind the last */
+    const size_t *starts; /* index of each block's first in order; one more for the end */
 };
 
 static void body_column(const void *context, size_t row, int column, sqlite3_context *to)
@@ -89,7 +89,7 @@ static void body_column(const void *context, size_t row, int column, sqlite3_con
             __builtin_prefetch(soon->event->body.p + line);
     for (; at < end; at++)
         body_block_add(rows->block, at->id, at->event->body);
-    feed_blob(to, buf_str(rows->block)); /* used before the next row is asked for */
+    feed_blob(to, buf_str(rows->block)); /* SQLite copies it before the next row is asked for */
 }
 
 static void add_bodies(struct apply *a, const struct apply_row *order, size_t count)
@@ -112,7 +112,7 @@ static void add_reversal(struct apply *a, uint64_t id, const struct event *e)
     sql_run(&a->sql, a->rows.add_reversal);
 }
 
-/* What a new event adds to everything but its own row. */
+/* Adds a new event to everything except its own row. */
 static void count_event(struct apply *a, const struct mem_entry *entry, const struct event *e)
 {
     const struct callback_status *status = &entry->status;
@@ -134,10 +134,11 @@ static void add_rows(struct apply *a, sqlite3_stmt *s, const struct apply_row *o
     feed_run(&a->sql, s, &a->feed, count, event_column, &rows);
 }
 
-/* Starting a statement costs as much as some rows: few plain ones between others go with them. */
+/* Starting a statement costs as much as some rows, so short runs of plain events are inserted with
+ * the others. */
 static void add_events(struct apply *a, const struct apply_row *order, size_t count)
 {
-    size_t begin = 0, run = 0; /* what is to be added yet; plain ones at its end */
+    size_t begin = 0, run = 0; /* begin: the first not inserted yet; run: plain ones at the end */
     sql_bind_int(a->rows.add_plain, 1, a->segment.no);
     for (size_t i = 0; i <= count; i++) {
         if (i < count && order[i].is_plain) {
@@ -165,7 +166,7 @@ static void payment_column(const void *context, size_t row, int column, sqlite3_
     }
 }
 
-/* What is read here lies in memory in this order: better than in the order of the rows. */
+/* Called in the order of memory, which is faster here than the order of rows. */
 static struct apply_row order_of(struct apply *a, const struct mem_entry *entry)
 {
     const struct event *e = memtable_event(a->m, entry);

@@ -1,12 +1,12 @@
-/* What callbacks are searched by: the moves from one state to the other, gathered by those who make
- * them and then written set by set (search_set.h). */
+/* The search of callbacks by state: collects moves from one state to another and writes them set by
+ * set (search_set.h). */
 #include "store/sqlite/apply.h"
 
 #include "base/alloc.h"
 #include "store/sqlite/search_set.h"
 
-/* What happens to a set, in the order in which it happened: key: the set; value: the event's number
- * and, below it, whether it comes or leaves. */
+/* Records a change of a set. key: the set; value: the event's number and, in the lowest bit,
+ * whether it joins or leaves. The order of changes is kept. */
 static void note(struct apply *a, uint64_t key, uint64_t event_no, bool comes)
 {
     a->search.items =

@@ -1,7 +1,7 @@
-/* Counts of attempts by endpoint (store/delivery_stats.h): what a memtable adds, one row an
- * endpoint and five minutes; and rows that are merged into those of longer slots, or deleted, a
- * slot at a time, so that no transaction is long. The key begins with the slot: rows that are
- * written lie side by side, and so do those that go. */
+/* Counts of attempts by endpoint (store/delivery_stats.h): adds a memtable's counts, one row for
+ * each endpoint and five minutes; merges old rows into longer slots or deletes them, one slot at a
+ * time, so that transactions stay short. The key begins with the slot, so that rows written or
+ * deleted together are adjacent. */
 #include "store/sqlite/apply.h"
 
 #include "store/sqlite/schema.h"
@@ -45,7 +45,7 @@ void apply_delivery_stats(struct apply *a)
     feed_run(&a->sql, a->stats.add, &a->feed, a->stats.rows.count, row_column, a->stats.rows.items);
 }
 
-/* --- what has become old ---------------------------------------------------------------------- */
+/* --- merging ---------------------------------------------------------------------------------- */
 
 static void merge_slot(struct sql *q, int step, int64_t slot)
 {

@@ -1,7 +1,6 @@
-/* What waits, counted by segment and time of acceptance: of the oldest one the numbers tell, and a
- * segment's bodies stay until nothing of it waits. An index over the events that wait said the
- * same, but each callback delivered from a backlog was taken out of it one by one; many are
- * accepted within a millisecond. */
+/* Counts waiting callbacks by segment and time of acceptance: for the time of the oldest one, and
+ * because a segment's bodies stay until none of its callbacks waits. Many events are accepted in
+ * the same millisecond, so this costs less than an index entry for each. */
 #include "store/sqlite/apply.h"
 
 #include "base/alloc.h"

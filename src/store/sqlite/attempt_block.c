@@ -1,6 +1,6 @@
-/* Chunks: what the lines of a text have in common with those before them, and the walk through
- * them. A text is cut where a line is told by facts; all between two such lines is one literal, so
- * that headers which never change are found again at once. */
+/* Writes chunks, which store repeated lines once, and reads them. A text is cut at lines that facts
+ * tell; everything between two such lines is one literal, so that headers that never change are
+ * found again at once. */
 #include "store/sqlite/attempt_block.h"
 
 #include <stdlib.h>
@@ -30,7 +30,7 @@ void attempt_chunk_end(struct attempt_chunk *c)
         c->out.p[c->begin + (size_t)i] = (char)(n >> (8 * i));
 }
 
-/* Of a few bytes: within a chunk the literals are few, and each is compared whole. */
+/* A hash of a few bytes: a chunk has few literals, and candidates are compared whole. */
 static size_t literal_hash(struct str text)
 {
     uint64_t first = 0, last = 0;
@@ -77,7 +77,7 @@ static void put_lines(struct attempt_chunk *c, struct str text, const struct att
         piece_put(&c->out, PIECE_ABSENT);
         return;
     }
-    /* literal: what has not been written yet, up to rest */
+    /* literal: not written yet; it ends where rest begins */
     struct str literal = {text.p, 0}, rest = text;
     while (rest.n > 0) {
         const char *end = memchr(rest.p, '\n', rest.n);
@@ -127,7 +127,7 @@ struct chunk_walk {
     struct str literals[ATTEMPT_LITERALS];
 };
 
-/* The next chunk of a block; false: there is none. */
+/* Opens the next chunk of a block. False: there is none. */
 static bool next_chunk(struct piece_reader *block, struct chunk_walk *ret)
 {
     struct str head = piece_get_bytes(block, CHUNK_HEAD_BYTES);
@@ -177,7 +177,7 @@ static struct str get_literal(struct chunk_walk *w, uint64_t piece)
     return (struct str){"", 0};
 }
 
-/* wanted: into the buffer; else passed over. */
+/* wanted: into the buffer; otherwise skipped. */
 static struct str get_text(struct chunk_walk *w, const struct attempt *a,
                            const struct attempt_facts *facts, struct buf *text, bool wanted)
 {
@@ -211,10 +211,10 @@ static void text_places(struct attempt *a, struct str *ret_places[TEXTS])
     ret_places[4] = &a->response_body;
 }
 
-/* Whose attempts are asked for, and what is known of their events. */
+/* The attempts to read, and the facts of their events. */
 struct attempts_query {
-    unsigned low;                      /* ATTEMPT_BLOCK_IDS: everybody's */
-    const struct attempt_facts *facts; /* of one, or of each */
+    unsigned low;                      /* ATTEMPT_BLOCK_IDS: those of all events */
+    const struct attempt_facts *facts; /* of one event, or of each in the block */
     struct arena *arena;
     attempt_of_visitor visit;
     void *context;
@@ -284,7 +284,7 @@ void attempt_block_read_all(struct str block, const struct attempt_facts facts[A
 
 /* --- erasing ---------------------------------------------------------------------------------- */
 
-/* Copies a text piece by piece: the facts behind a piece need not be known. */
+/* Copies a text piece by piece, which needs no facts. */
 static void copy_text(struct chunk_walk *from, struct attempt_chunk *to, bool erased)
 {
     struct piece_reader *r = &from->in;

@@ -1,5 +1,5 @@
-/* A line becomes a piece only when printing that piece gives the line again; where a value has more
- * than one spelling, the line is compared with the one that is printed. */
+/* A line becomes a piece only if the piece prints the same line; where a value has several
+ * spellings, the line is compared with the printed one. */
 #include "store/sqlite/attempt_pieces.h"
 
 #include "domain/clock.h"
@@ -71,7 +71,7 @@ struct str piece_get_bytes(struct piece_reader *r, uint64_t n)
 
 /* --- signatures ------------------------------------------------------------------------------- */
 
-/* A digit's value + 1; 0: it is none. */
+/* A digit's value + 1; 0: not a digit. */
 static const unsigned char digit_places[256] = {
     ['A'] = 1,  ['B'] = 2,  ['C'] = 3,  ['D'] = 4,  ['E'] = 5,  ['F'] = 6,  ['G'] = 7,  ['H'] = 8,
     ['I'] = 9,  ['J'] = 10, ['K'] = 11, ['L'] = 12, ['M'] = 13, ['N'] = 14, ['O'] = 15, ['P'] = 16,
@@ -95,7 +95,7 @@ static bool read_signature(struct str value, unsigned char ret[ATTEMPT_SIGNATURE
     if (value.n != ATTEMPT_SIGNATURE_TEXT || memcmp(value.p, "v1,", 3) != 0 ||
         value.p[value.n - 1] != '=')
         return false;
-    /* Ten times four digits are three bytes each, the last three are two. */
+    /* ten times four digits for three bytes, then three digits for two bytes */
     const unsigned char *at = (const unsigned char *)value.p + 3;
     unsigned held, wrong = 0;
     for (size_t n = 0; n < ATTEMPT_SIGNATURE_BYTES - 2; n += 3) {
@@ -112,7 +112,7 @@ static bool read_signature(struct str value, unsigned char ret[ATTEMPT_SIGNATURE
     held |= read_digit(*at, &wrong);
     ret[ATTEMPT_SIGNATURE_BYTES - 2] = (unsigned char)(held >> 10);
     ret[ATTEMPT_SIGNATURE_BYTES - 1] = (unsigned char)(held >> 2);
-    return !wrong && (held & 3) == 0; /* bits left over say nothing, but differ */
+    return !wrong && (held & 3) == 0; /* the unused bits must be 0 to print the same text */
 }
 
 static void print_signature(struct buf *to, struct str bytes)
@@ -133,7 +133,7 @@ static void print_signature(struct buf *to, struct str bytes)
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
-/* The piece that a line of this name can be, by the bytes in which the names differ. */
+/* The only piece that the line may be, by the bytes in which the names differ. */
 static enum attempt_piece piece_of(struct str line)
 {
     switch (line.p[0]) {
@@ -204,7 +204,7 @@ static bool put_event_time(struct buf *to, struct str value, const struct attemp
 {
     if (!facts->event_id.p)
         return false;
-    /* Printed where the piece goes, which is shorter. */
+    /* prints to the place where the piece will be, which is shorter */
     size_t n = to->n;
     clock_print(to, facts->occurred_ms);
     bool same = to->n - n == value.n && memcmp(to->p + n, value.p, value.n) == 0;
@@ -231,8 +231,8 @@ static bool read_date(struct buf *room, struct str value, struct attempt_date *r
     return true;
 }
 
-/* Answers of one second have the same date: it is parsed once. Attempts of several seconds come
- * mixed, so some are remembered, by the last digit of their seconds. */
+/* Responses of one second have the same date, so it is parsed once. Attempts of several seconds are
+ * mixed, so several dates are cached, by the last digit of their seconds. */
 static bool put_date(struct attempt_chunk *c, struct str value, int64_t at_ms)
 {
     if (value.n < sizeof "0 GMT" - 1 || value.n > sizeof c->dates[0].text)
@@ -266,7 +266,7 @@ bool piece_put_line(struct attempt_chunk *c, struct str line, const struct attem
     }
 }
 
-/* at_ms / 1000 and the number that follows; of damaged bytes the sum may be anything. */
+/* at_ms / 1000 plus the next number; unsigned, because damaged bytes may overflow. */
 static int64_t get_seconds(struct piece_reader *r, const struct attempt *a)
 {
     return (int64_t)((uint64_t)(a->at_ms / 1000) + (uint64_t)piece_get_signed(r));

@@ -1,10 +1,10 @@
-/* Backup: a snapshot of SQLite, then the journal's tail replayed into the copy by the same code
- * that recovery uses, then a check of the whole copy.
+/* Backup: copies a snapshot of SQLite, replays the journal's tail into the copy with the code of
+ * recovery, then checks the whole copy.
  *
- * The snapshot is a read transaction that stays open until the tail has been read: while it is,
- * no checkpoint that is behind newer commits can be complete, and only a complete one lets go of
- * journal segments. So the tail from the snapshot's position on is there, whatever the daemon
- * does meanwhile. Groups that the daemon is writing at this moment may or may not be in. */
+ * The snapshot is a read transaction that stays open until the tail has been read. Meanwhile no
+ * checkpoint with newer commits can be complete, and only a complete one releases journal segments.
+ * So the tail from the snapshot's position on exists, whatever the daemon does. A group that the
+ * daemon is just writing may or may not be included. */
 #include "store/store_open.h"
 
 #include "base/alloc.h"
@@ -23,9 +23,9 @@ struct backup {
     struct sql from;
     struct damaged_pages *damaged; /* of `from` */
     struct disk *disk;
-    char *journal_directory, *part; /* part: FILE.part, renamed at the end */
+    char *journal_directory, *part; /* part: FILE.part, linked to FILE at the end */
     const char *file;
-    struct apply apply; /* on the copy */
+    struct apply apply; /* writes to the copy */
     struct view view;
 };
 
@@ -47,7 +47,7 @@ static bool open_source(struct backup *b, const char *directory, char **ret_why)
     free(path);
     if (!good)
         return false;
-    /* A VFS of a test may not know how. */
+    /* a test's VFS may not support it */
     (void)sqlite3_file_control(q->db, "main", PACED_CHECK_READS, b->damaged);
     schema_configure(q, false, SCHEMA_CACHE_KIB_READER);
     sql_exec(q, "BEGIN");
@@ -76,12 +76,11 @@ static bool copy_pages(struct backup *b, char **ret_why)
     return false;
 }
 
-/* The copy is nobody's yet: it needs no WAL of its own while it is made, and a single file at
- * the end. */
+/* Nobody else uses the copy, so it needs no WAL, and must be a single file at the end. */
 static bool replay_tail(struct backup *b, char **ret_why)
 {
     struct sql *q = &b->apply.sql;
-    /* Synced once, when it is whole. */
+    /* it is synced once, at the end */
     sql_exec(q, "PRAGMA synchronous=OFF");
     sql_set_journal_mode(q, "delete");
     if (sql_failed(q))
@@ -92,8 +91,8 @@ static bool replay_tail(struct backup *b, char **ret_why)
 static bool check_copy(struct backup *b, char **ret_why)
 {
     struct sql *q = &b->apply.sql;
-    /* A new directory begins a new journal; its positions start over. The old journal is of the
-     * store that was copied: beside the copy it must not be taken for its own. */
+    /* A new directory begins a new journal at the first position. The copy gets a new id, because
+     * the old journal belongs to the store that was copied. */
     uint64_t id;
     env_random(env_real(), &id, sizeof id);
     identity_replace(q, id);
@@ -117,7 +116,7 @@ static bool finish(struct backup *b, char **ret_why)
     int code = fd < 0 ? fd : b->disk->sync_file(b->disk, fd);
     if (fd >= 0)
         b->disk->close(b->disk, fd);
-    /* link, not rename: it refuses a file that has come to be there since. */
+    /* link, not rename: link refuses a file that was made meanwhile */
     if (code == 0 && link(b->part, b->file) != 0)
         code = -errno;
     if (code != 0) {
@@ -148,7 +147,7 @@ bool sqlite_store_backup(const char *directory, struct disk *disk, const char *f
         .journal_directory = xprintf("%s/journal", directory),
         .part = xprintf("%s.part", file),
     };
-    unlink(b.part); /* of a backup that was interrupted */
+    unlink(b.part); /* left by an interrupted backup */
     bool good = open_source(&b, directory, ret_why) && copy_pages(&b, ret_why) &&
                 replay_tail(&b, ret_why) && check_copy(&b, ret_why) && finish(&b, ret_why);
     view_close(&b.view);

@@ -3,7 +3,7 @@
 
 #include "store/sqlite/attempt_pieces.h"
 
-/* The next body of a block; false: there is none. */
+/* Reads the next body of a block. False: there is none. */
 static bool next(struct piece_reader *r, uint64_t *ret_low, struct str *ret_body)
 {
     if (r->at == r->end)

@@ -1,9 +1,8 @@
-/* Whether events can be taken: refused while that is harmless, before a bound breaks anything.
- *
- * What is judged is what was measured last: counters that move with each batch, and the disk and
+/* Whether events can be accepted: they are refused early, before a full resource breaks anything.
+ * The decision uses the last measurements: counters that change with each batch, and the disk and
  * the journal, which bounds_look measures a few times a second on the thread that asks for the
- * store's numbers. Outcomes, changes of accounts and erasures are always taken: they free more
- * than they use, or are few; the reserve is there for them. */
+ * store's numbers. Outcomes, account changes and erasures are always accepted, because they are few
+ * or free more than they use; the reserve is for them. */
 #include "store/sqlite/sqlite_store.h"
 
 #include "base/log.h"
@@ -11,9 +10,9 @@
 #define LOOK_EVERY_MS 250
 #define STUCK_MS 3000
 #define RESERVE_BYTES (INT64_C(256) << 20)
-#define RESERVE_SHARE 10 /* of the file system, where that is less */
+#define RESERVE_SHARE 10 /* of the file system, if that is less */
 
-/* What is free must pass the reserve by an eighth before events are taken again. */
+/* Events are accepted again when the free space exceeds the reserve by an eighth. */
 static bool disk_is_low(int64_t free_bytes, int64_t reserve_bytes, bool was_low)
 {
     return free_bytes < reserve_bytes + (was_low ? reserve_bytes / 8 : 0);
@@ -55,14 +54,15 @@ void bounds_look(struct sqlite_store *s)
     atomic_store(&b->journal_bytes, (long long)journal_live_bytes(s->journal));
 }
 
-/* The writer finds out only when it is asked for room: what it found is believed for a while. */
+/* The writer notices a lack of room only when it asks for room, so its result counts for a
+ * while. */
 static bool journal_is_stuck(struct sqlite_store *s)
 {
     long long at = atomic_load(&s->bounds.journal_stuck_mono_ms);
     return at != 0 && env_mono_ms(s->env) - at < STUCK_MS;
 }
 
-/* One request alone is taken whatever its size: it could never be otherwise. */
+/* A single request is accepted whatever its size, because otherwise it could never be. */
 static bool queue_is_full(const struct sqlite_store *s, const struct intake_batch *submitted)
 {
     long long queued = atomic_load(&s->numbers.queued_bytes);
@@ -78,7 +78,7 @@ enum store_refusal bounds_judge(struct sqlite_store *s, const struct intake_batc
     bool full = queue_is_full(s, submitted);
     if (atomic_load(&n->failed))
         return STORE_REFUSES_FAILED;
-    /* While the database is blocked, what the memtables can hold is taken all the same. */
+    /* while the database is blocked, the memtables still accept events until the queue is full */
     if (atomic_load(&n->blocked) && (full || !submitted))
         return STORE_REFUSES_DATABASE;
     if (atomic_load(&b->disk_low))

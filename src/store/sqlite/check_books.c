@@ -1,6 +1,6 @@
-/* Checking the books of whole days: the ledger, the events and the report counters of a day, read
- * in one transaction, compared by store/books.c. Events are found as a statement finds them: by the
- * range of numbers accepted on the day, and by the index of those that came on another one. */
+/* Checks the books of whole days: reads a day's books, events and report sums in one transaction;
+ * store/books.c compares them. The day's events are found as for a statement: by the range of
+ * numbers accepted on the day, and by the index of late events. */
 #include "store/sqlite/sqlite_store.h"
 
 #include "store/books.h"
@@ -9,7 +9,8 @@
 #include "store/sqlite/report_row.h"
 #include "store/sqlite/schema.h"
 
-/* Between so many rows the thread sleeps: a day of millions must not take a core for seconds. */
+/* After so many rows the thread sleeps, so that a day of millions does not occupy a core for
+ * seconds. */
 #define ROWS_BETWEEN_LOOKS 4096
 #define PAUSE_MS 5
 
@@ -17,7 +18,7 @@ struct books_scan {
     struct sqlite_store *store;
     struct sql *sql;
     struct books_day day;
-    bool given_way; /* another read waits: this day was not looked at to its end */
+    bool given_way; /* another read waits: the day was not read to its end */
 };
 
 static int64_t first_int(struct sql *q, const char *text, int64_t a, int64_t b, int64_t otherwise)
@@ -39,7 +40,7 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* The next day with anything in the ledger or in the reports, INT64_MAX: the account has none. */
+/* The next day with books or report sums; INT64_MAX: the account has none. */
 static int64_t day_from(struct sql *q, int64_t account_no, int64_t day)
 {
     return least(first_int(q, "SELECT min(day) FROM book WHERE account_no=? AND day>=?", account_no,
@@ -56,7 +57,7 @@ static int64_t account_behind(struct sql *q, int64_t account_no)
                            0, INT64_MAX));
 }
 
-/* Moves the position in `check` on to the next day that has anything; false: there is none. */
+/* Moves the position in `check` to the next day with books or report sums. False: there is none. */
 static bool next_day(struct sql *q, const struct books_check *check, uint32_t *ret_account_no,
                      int32_t *ret_day)
 {
@@ -94,7 +95,8 @@ static void read_ledger(struct books_scan *c)
                                .is_test = sql_int(s, 2) != 0};
         int64_t state = sql_int(s, 3);
         if (state < 0 || state >= BOOK_STATES)
-            state = CALLBACK_DELIVERING; /* in no event: it differs, whatever it is */
+            /* no event has this state, so it is reported as a difference */
+            state = CALLBACK_DELIVERING;
         book_add(&books_at(&c->day.ledger, &key)->sums[state], sql_int(s, 4), money_read(s, 5),
                  money_read(s, 7));
     }
@@ -126,7 +128,7 @@ static void read_events(struct books_scan *c)
                           .revenue_micros = sql_int(s, 6)};
         int64_t state = sql_int(s, 4);
         if (state < 0 || state >= BOOK_STATES)
-            state = CALLBACK_DELIVERING; /* in no ledger */
+            state = CALLBACK_DELIVERING; /* no book has this state */
         books_day_event(&c->day, &e, (enum callback_state)state);
         if (rows % ROWS_BETWEEN_LOOKS == 0 && queue_has_any(&c->store->to_scans, PAUSE_MS)) {
             c->given_way = true;

@@ -1,14 +1,13 @@
-/* A checkpoint copies pages from the WAL to the database file, and only then may the journal forget
- * what they hold. It relies on SQLite's order: sync the WAL, write the pages, sync the database.
+/* A checkpoint copies pages from the WAL to the database file; only then may the journal release
+ * the groups with their changes. It relies on SQLite's order: sync the WAL, write the pages, sync
+ * the database. A failed sync breaks this order for good: the kernel marks the pages clean, the
+ * next sync succeeds without them, and reads still return them from the page cache. So a process
+ * whose sync has failed must end, and the next one must not trust the WAL that it reads. Before its
+ * first checkpoint a process therefore writes again, byte for byte,
  *
- * A sync that fails breaks this order for good: the kernel marks the pages clean, the next sync
- * succeeds without them, and reads still return them from the page cache. So a process whose sync
- * has failed must end, and the next one must not believe the WAL that it can read. Before its first
- * checkpoint a process therefore writes again, byte for byte,
- *
- *  - every frame of the WAL that it found, and syncs the WAL;
- *  - the database's pages that SQLite will not copy again: those that the WAL index counts as
- *    copied (another process, a backup, has kept the index alive). SQLite syncs them.
+ * - every frame of the WAL that it found, and syncs the WAL;
+ * - the database's pages that SQLite will not copy again: those that the WAL index counts as copied
+ *   (another process, a backup, has kept the index alive). SQLite syncs them.
  *
  * A power cut meanwhile changes nothing: each sector has the same bytes before and after, or older
  * ones, which the journal still covers. */
@@ -27,8 +26,9 @@
 #define WAL_FRAME_SALTS 8
 #define SALTS_BYTES 8
 #define INDEX_REGION_BYTES 32768
-#define INDEX_COPIED 96 /* in the index's first region: frames that are in the database file */
-#define LOCK_WRITE 0    /* and the lock of checkpoints behind it */
+/* in the index's first region: number of frames that are in the database file */
+#define INDEX_COPIED 96
+#define LOCK_WRITE 0 /* followed by the checkpoint lock */
 #define LOCKS 2
 
 struct found_wal {
@@ -49,7 +49,7 @@ static int64_t frame_offset(const struct found_wal *f, uint32_t frame)
     return WAL_HEAD_BYTES + (int64_t)(frame - 1) * (WAL_FRAME_HEAD_BYTES + (int64_t)f->page_bytes);
 }
 
-/* Every frame of the WAL's present life: each life has salts of its own. */
+/* Rewrites every current frame of the WAL: each reset of the WAL changes the salts. */
 static int write_frames(struct found_wal *f)
 {
     int bytes = WAL_FRAME_HEAD_BYTES + (int)f->page_bytes;
@@ -84,7 +84,7 @@ static int write_copied_pages(struct found_wal *f)
     return code;
 }
 
-/* With the locks held: nobody else writes to either file. */
+/* Called with the locks held: nobody else writes to either file. */
 static int write_again(struct found_wal *f)
 {
     char head[WAL_HEAD_BYTES];
@@ -97,7 +97,7 @@ static int write_again(struct found_wal *f)
         return code;
     f->page_bytes = get_big_endian(head + WAL_HEAD_PAGE_SIZE);
     if (f->page_bytes < 512 || f->page_bytes > 65536)
-        return SQLITE_OK; /* no head: SQLite finds no frame in it either */
+        return SQLITE_OK; /* not a head: SQLite finds no frame in the WAL either */
     memcpy(f->salts, head + WAL_HEAD_SALTS, SALTS_BYTES);
     void volatile *index = NULL;
     code = f->database->pMethods->xShmMap(f->database, 0, INDEX_REGION_BYTES, 0, &index);
@@ -134,7 +134,7 @@ static int settle_found_wal(sqlite3 *db)
     return code != SQLITE_OK ? code : unlocked;
 }
 
-/* May pass: the next checkpoint does again what this one has not finished. */
+/* True if the next checkpoint may succeed. */
 static bool is_passing(int code)
 {
     return (code & 0xff) == SQLITE_BUSY || (code & 0xff) == SQLITE_LOCKED ||
@@ -143,7 +143,7 @@ static bool is_passing(int code)
 
 enum checkpoint_result checkpoint_run(struct sql *q, bool truncate)
 {
-    /* A read transaction opens the WAL and its index where that has not happened yet. */
+    /* a read transaction opens the WAL and its index if they are not open yet */
     (void)sql_get_int(q, "PRAGMA data_version", 0);
     if (sql_failed(q))
         return CHECKPOINT_FAILED;

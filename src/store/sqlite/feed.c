@@ -1,6 +1,5 @@
-/* An eponymous, read-only virtual table: see feed.h. The array may be longer than memory for one
- * statement should hold, nothing of it is copied: a value goes from where it stands into the
- * record that SQLite makes. */
+/* An eponymous, read-only virtual table: see feed.h. Nothing of the array is copied, because it may
+ * be too large for one statement's memory: SQLite builds its record from the values in place. */
 #include "store/sqlite/feed.h"
 
 #include "base/alloc.h"
@@ -8,12 +7,12 @@
 #include <stdlib.h>
 
 struct feed_table {
-    sqlite3_vtab base; /* first: SQLite's own */
+    sqlite3_vtab base; /* first, as SQLite requires */
     const struct feed *feed;
 };
 
 struct feed_cursor {
-    sqlite3_vtab_cursor base; /* first: SQLite's own */
+    sqlite3_vtab_cursor base; /* first, as SQLite requires */
     const struct feed *feed;
     size_t row;
 };
@@ -99,7 +98,7 @@ static int feed_rowid(sqlite3_vtab_cursor *cursor, sqlite3_int64 *ret_rowid)
 }
 
 static const sqlite3_module feed_module = {
-    .xConnect = feed_connect, /* and no xCreate: it is there without being created */
+    .xConnect = feed_connect, /* no xCreate: the table exists without CREATE */
     .xBestIndex = feed_best_index,
     .xDisconnect = feed_disconnect,
     .xOpen = feed_open,

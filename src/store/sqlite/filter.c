@@ -1,5 +1,5 @@
-/* The high half of a key chooses the block, the low half six bits in it. The keys are SipHash
- * values, so their bits are as good as any further hash's. */
+/* The high half of a key selects the block, the low half six bits in it. Keys are SipHash values,
+ * so their bits need no further hash. */
 #include "store/sqlite/filter.h"
 
 #include "base/alloc.h"

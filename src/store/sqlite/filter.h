@@ -1,5 +1,5 @@
-/* A blocked Bloom filter over 128-bit keys: one cache line per key. It says "surely not" or
- * "perhaps"; at 12 bits per key about one look-up in a hundred asks SQLite in vain. */
+/* A blocked Bloom filter over 128-bit keys: a key's bits are in one cache line. It answers "surely
+ * not" or "perhaps"; at 12 bits per key about one look-up in a hundred asks SQLite in vain. */
 #pragma once
 
 #include "base/hash.h"
@@ -14,8 +14,7 @@ struct filter {
 };
 
 void filter_init(struct filter *f, size_t keys);
-/* The stored form: the blocks as they lie in memory (little-endian machines only). False: it is
- * none. */
+/* The stored form: the blocks as in memory (little-endian machines only). False: not a filter. */
 bool filter_load(struct filter *f, struct str bytes);
 struct str filter_bytes(const struct filter *f);
 void filter_free(struct filter *f);

@@ -1,5 +1,5 @@
-/* Handing out: what the group that has just become durable made due goes to the sink, in one
- * call. The sink may drop any of it; paging finds it again. */
+/* Hands the callbacks that the last durable group made due to the sink, in one call. The sink may
+ * drop any of them; paging finds them again. */
 #include "store/sqlite/sqlite_store.h"
 
 #include "base/alloc.h"
@@ -53,13 +53,13 @@ static void hand_out(struct sqlite_store *s, struct handout *out)
     out->count = 0;
 }
 
-/* Entries of the memtable that are handed out after the start. */
+/* Entries of the memtable to hand out after the start. */
 struct recovered {
     const struct mem_entry **entries;
     size_t count, capacity;
 };
 
-/* The first ones of each lane that are due; the very first of each is in `out` already. */
+/* The first due ones of each lane, except the very first, which goes into `out`. */
 static struct recovered find_recovered(struct sqlite_store *s, struct handout *out)
 {
     const struct memtable *m = s->view.active;
@@ -87,10 +87,10 @@ static struct recovered find_recovered(struct sqlite_store *s, struct handout *o
     return more;
 }
 
-/* At the start: the first of each lane that the replayed part of the journal has made due and
- * SQLite does not have yet, to begin with. The rest is found by paging, once it is in SQLite: a
- * kill under load may leave more than a hundred thousand, and most lanes may be dead. One of each
- * lane goes ahead, so that the lanes begin while the others are being made. */
+/* At the start: hands out the first due callbacks of each lane that are in the replayed memtable
+ * and not in SQLite yet. Paging finds the rest when they are in SQLite: a kill under load may leave
+ * more than a hundred thousand, and most lanes may be dead. One of each lane is handed out first,
+ * so that the lanes begin while the others are prepared. */
 void writer_hand_out_recovered(struct sqlite_store *s)
 {
     struct handout out = {0};

@@ -1,6 +1,6 @@
-/* A database that is put back beside what another one has left (an old WAL, an old journal) would
- * be opened without a word: SQLite ties a WAL to nothing, and positions in a journal are numbers.
- */
+/* SQLite ties a WAL to no database, and journal positions are numbers. So without these checks a
+ * database that is put back beside another one's WAL or journal would be opened without an
+ * error. */
 #include "store/sqlite/identity.h"
 
 #include "base/alloc.h"
@@ -12,7 +12,7 @@
 #include "store/sqlite/page_sum.h"
 #include "store/sqlite/schema.h"
 
-/* Of SQLite's file format: 1 where the database has no WAL, 2 where it has. */
+/* SQLite's file format: 1 without a WAL, 2 with one. */
 #define READ_VERSION_AT 19
 #define READ_VERSION_WITHOUT_WAL 1
 
@@ -37,7 +37,7 @@ void identity_replace(struct sql *q, uint64_t fresh)
     meta_set_int(q, META_JOURNAL_ID, (int64_t)(fresh | 1));
 }
 
-/* Bytes of the file, and its first ones; 0 where there is none. Negative: -errno. */
+/* The size of the file, and its first n bytes; 0: no file. Negative: -errno. */
 static int64_t look_at(struct disk *disk, const char *path, char *to, size_t n)
 {
     int fd = disk->open(disk, path, false, false);
@@ -66,7 +66,8 @@ bool identity_check_files(struct disk *disk, const char *database, const char *j
     else if (bytes == 0)
         good = journal_is_of(disk, journal_directory, 0, ret_why);
     else if (str_has_prefix((struct str){head, sizeof head}, "SQLite format 3") &&
-             head[PAGE_RESERVED_AT] != PAGE_SUM_BYTES) { /* else SQLite says what it is */
+             head[PAGE_RESERVED_AT] != PAGE_SUM_BYTES) {
+        /* for anything else SQLite reports an error */
         good = false;
         *ret_why = xprintf("%s has no checksums in its pages: no postbackd has made it; put back "
                            "the store's own database; nothing has been changed",

@@ -1,6 +1,6 @@
-/* One number for an event of the installation: account_no in the upper 23 bits, event_no in the
- * lower 40. It is the INTEGER PRIMARY KEY of the tables of events and bodies: rows lie by account,
- * then in the order of acceptance, in SQLite's cheapest kind of tree. */
+/* The id of an event in the whole store: account_no in the upper 23 bits, event_no in the lower 40.
+ * It is the INTEGER PRIMARY KEY of the event table, the cheapest kind of SQLite's B-trees: rows are
+ * ordered by account, then by acceptance. */
 #pragma once
 
 #include "base/check.h"
@@ -27,8 +27,8 @@ static inline uint64_t event_no_of_id(uint64_t id)
     return id & EVENT_NO_LAST;
 }
 
-/* What panelists are counted, searched and capped by; the account keeps two partners' users with
- * the same name apart. */
+/* The key that panelists are counted, searched and capped by; with the account, because two
+ * partners' panelists may have the same id. */
 static inline struct key128 panelist_key(const struct hash_secret *secret, uint32_t account_no,
                                          struct str panelist_id)
 {

@@ -1,5 +1,5 @@
-/* Deciding about changes: from what was asked to records of the journal's group and the active
- * memtable, both at once. Nothing here is durable yet; the writer commits the group. */
+/* Decides changes and adds the decisions to the journal's group and to the active memtable. They
+ * become durable when the writer commits the group. */
 #include "store/sqlite/sqlite_store.h"
 
 #include "domain/payload.h"
@@ -53,14 +53,15 @@ static struct verdict decide(struct sqlite_store *s, const struct candidate *c, 
     if (verdict.kind != VERDICT_ACCEPTED)
         return verdict;
     if (sql_failed(&v->lookup.sql))
-        return verdict; /* what was looked up is worth nothing; the group stops the store */
+        /* the look-ups are worthless; the failure stops the store with this group */
+        return verdict;
     payload_fix(&e, c, &s->writer.body);
     record_add_event(&s->writer.group, &e);
     view_add_event(v, &e);
     return verdict;
 }
 
-/* Whether the journal has room for what of the batch goes into this group. */
+/* True if the journal has room for the part of the batch that goes into this group. */
 bool writer_intake_ready(struct sqlite_store *s, const struct request *r)
 {
     const struct intake_batch *batch = r->what;
@@ -102,7 +103,7 @@ static void add_resend(struct sqlite_store *s, const struct record_resend *r)
     view_add_resend(&s->view, r);
 }
 
-/* A resend that was accepted after the outcome had been decided takes effect behind it. */
+/* A resend that was accepted after the outcome was decided takes effect after the outcome. */
 static void resend_again(struct sqlite_store *s, const struct outcome *o)
 {
     uint64_t id = event_id_of(o->account_no, o->event_no);
@@ -122,8 +123,8 @@ static void resend_again(struct sqlite_store *s, const struct outcome *o)
                   });
 }
 
-/* The outcome as it is recorded. Only what would be tried again can be changed by an erasure, and
- * attempts under way are of this process's life, like the erasures that view_is_erased knows. */
+/* The outcome to record. An erasure changes only an outcome after which the callback would be tried
+ * again. Attempts under way began in this process, and view_is_erased knows all its erasures. */
 static struct outcome decide_outcome(struct sqlite_store *s, const struct outcome *o)
 {
     struct outcome decided = *o;

@@ -1,4 +1,4 @@
-/* Point look-ups. A body whose segment has been purged is absent, not an error. */
+/* Point look-ups. A body in a purged segment is absent, which is not an error. */
 #include "store/sqlite/lookup.h"
 
 #include "base/alloc.h"
@@ -98,7 +98,8 @@ void lookup_load_segments(struct event_lookup *l)
         lookup_fill_filter(&l->sql, segment->no, &segment->filter);
     }
     sql_finalize(s);
-    sql_release_cache(&l->sql); /* a million keys were read, and will not be again */
+    /* rebuilding a filter reads a million keys, which are not needed again */
+    sql_release_cache(&l->sql);
 }
 
 int64_t lookup_filter_bytes(const struct event_lookup *l)
@@ -154,14 +155,14 @@ bool lookup_status(struct event_lookup *l, uint64_t id, struct callback_status *
     return true;
 }
 
-/* The place of its statement in l->bodies; -1: it has no bodies. */
+/* Index of the segment's statement in l->bodies; -1: its bodies are purged. */
 static int body_statement(struct event_lookup *l, uint32_t segment)
 {
     for (int i = 0; i < BODY_STATEMENTS; i++) {
         if (l->bodies[i].find && l->bodies[i].segment == segment)
             return i;
     }
-    /* Purged ones have no table; asking the schema first keeps that apart from a failure. */
+    /* a purged segment has no table; asking first distinguishes that from a failure */
     sqlite3_stmt *known = sql_prepare(&l->sql, "SELECT has_bodies FROM segment WHERE no=?");
     sql_bind_int(known, 1, segment);
     bool has_bodies = sql_row(&l->sql, known) && sql_int(known, 0) != 0;
@@ -195,7 +196,7 @@ struct str lookup_next_body(struct event_lookup *l, uint64_t id, uint32_t segmen
     sql_bind_int(s, 1, (int64_t)block);
     if (!sql_row(&l->sql, s)) {
         if ((l->sql.code & 0xff) == SQLITE_ERROR)
-            sql_forget(&l->sql); /* purged since the statement was made */
+            sql_forget(&l->sql); /* purged since the statement was prepared */
         return STR_NONE;
     }
     l->body_block.s = s;

@@ -1,5 +1,5 @@
-/* Look-ups in SQLite by id and by key, on a read connection of the one thread that owns it: the
- * writer's own, each reader's own, the backup's. */
+/* Look-ups in SQLite by id and by key, on a read connection of the thread that owns it: the writer,
+ * a reader, the backup. */
 #pragma once
 
 #include "store/sqlite/filter.h"
@@ -8,7 +8,7 @@
 
 struct key_segment {
     uint32_t no;
-    struct filter filter; /* no blocks: always ask SQLite */
+    struct filter filter; /* no blocks: ask SQLite always */
     sqlite3_stmt *find;
 };
 
@@ -25,15 +25,15 @@ struct event_lookup {
     struct {
         uint32_t segment;
         sqlite3_stmt *find;
-    } bodies[BODY_STATEMENTS]; /* of the segments asked last */
+    } bodies[BODY_STATEMENTS]; /* of the segments used last */
     size_t next_body;
     struct {
-        sqlite3_stmt *s; /* stands on the block; NULL: on none */
+        sqlite3_stmt *s; /* its row is the block; NULL: none */
         uint32_t segment;
         uint64_t block;
         struct str bytes;
-    } body_block;                 /* of the body asked for last by lookup_next_body */
-    struct key_segment *segments; /* by number, once they are loaded */
+    } body_block;                 /* for lookup_next_body */
+    struct key_segment *segments; /* ordered by number; empty before they are loaded */
     size_t segment_count, segment_capacity;
     bool segments_loaded;
 };
@@ -45,25 +45,25 @@ void lookup_close(struct event_lookup *l);
 
 /* Adds all keys of a segment to a filter. */
 void lookup_fill_filter(struct sql *q, uint32_t segment, struct filter *filter);
-/* Loads the filters of all segments, rebuilding the open one's, if they are not: the first question
- * about a key does it too, but they may be many megabytes. */
+/* Loads the filters of all segments, and rebuilds the open one's, unless that is done. The first
+ * look-up of a key does it, too, but it may read many megabytes. */
 void lookup_load_segments(struct event_lookup *l);
 int64_t lookup_filter_bytes(const struct event_lookup *l);
-/* The segment of that number, added when it is new. */
+/* The segment of that number; adds it if it is new. */
 struct key_segment *lookup_segment(struct event_lookup *l, uint32_t no);
 bool lookup_key(struct event_lookup *l, struct key128 key, struct key_found *ret);
 
-/* Borrowed from the statement: valid until the next look-up of the same kind. */
+/* The result borrows from the statement: valid until the next look-up of the same kind. */
 bool lookup_row(struct event_lookup *l, uint64_t id, struct event_row *ret);
 bool lookup_status(struct event_lookup *l, uint64_t id, struct callback_status *ret);
 struct str lookup_body(struct event_lookup *l, uint64_t id, uint32_t segment, struct arena *arena);
-/* The same for many, in one transaction: bodies of a block (body_block.h) that are asked for one
- * after the other are read at once. Borrowed until the next, or until lookup_end_bodies, which must
- * come before the transaction's end: until then a statement stands where the last one was. */
+/* Looks up many bodies in one transaction: consecutive bodies of a block (body_block.h) are read at
+ * once. The result is valid until the next call. Call lookup_end_bodies before the transaction
+ * ends, because the last statement stays open. */
 struct str lookup_next_body(struct event_lookup *l, uint64_t id, uint32_t segment);
 void lookup_end_bodies(struct event_lookup *l);
 uint64_t lookup_reversal(struct event_lookup *l, uint64_t original_id); /* 0: none */
-/* Those of events before least_id: the memtables have the others. */
+/* Only those of events below least_id: the memtables have the others. */
 void lookup_payments(struct event_lookup *l, struct payment_search *search);
 bool lookup_has_object(struct event_lookup *l, enum object_kind kind, struct str id);
 uint64_t lookup_last_event_no(struct event_lookup *l, uint32_t account_no);

@@ -1,4 +1,4 @@
-/* The memtable: flat arrays in the order of the journal, and maps from ids to their places. */
+/* The memtable: flat arrays in the order of the journal, and maps from ids to indices. */
 #include "store/sqlite/memtable.h"
 
 #include "base/alloc.h"
@@ -103,8 +103,8 @@ struct mem_entry *memtable_entry(const struct memtable *m, uint64_t id)
     return at ? &m->entries[*at] : NULL;
 }
 
-/* The map has 64 bits of the key; where two keys share them, the second stands at the next
- * number, and so on. */
+/* The map has 64 bits of the key. If two keys share them, the second is stored at the next number,
+ * and so on. */
 static uint64_t key_start(struct key128 key)
 {
     return key.lo ? key.lo : 1;

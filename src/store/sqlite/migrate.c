@@ -1,4 +1,4 @@
-/* Running the steps of schema.c. */
+/* Runs the steps of schema.c. */
 #include "store/sqlite/migrate.h"
 
 #include "base/alloc.h"

@@ -1,5 +1,5 @@
-/* Bringing the database of an older version up to date: numbered steps, one transaction each.
- * `PRAGMA user_version` is the number of the last step that was made. */
+/* Migrates the database of an older version: numbered steps, one transaction each. `PRAGMA
+ * user_version` is the number of the last step done. */
 #pragma once
 
 #include "store/sqlite/sql.h"
@@ -10,7 +10,7 @@ struct migration {
     int count;
 };
 
-/* Makes the steps that the database lacks. False: the database has steps that this program does not
- * know, or SQLite failed; *ret_why is a sentence. The step under way is rolled back when the
- * connection is closed; those before it stay. */
+/* Runs the missing steps. False: the database has steps that this program does not know, or SQLite
+ * failed; *ret_why is a sentence. Closing the connection rolls the failed step back; earlier steps
+ * stay. */
 MUST_CHECK bool migrate(struct sql *q, const struct migration *to, char **ret_why);

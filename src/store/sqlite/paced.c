@@ -1,9 +1,9 @@
-/* A file of the default VFS with some methods replaced and a little state behind it.
+/* A file of the default VFS with some methods replaced and some state added.
  *
- * The VFS below puts its own struct at the front of the memory that a file gets (szOsFile) and its
- * method table's address first of all. So a file is opened as ever and then given a copy of its
- * table with our methods in it; the copy and the count lie behind what the VFS below knows of. It
- * never sees either: closing clears its own part only. */
+ * The default VFS uses the first szOsFile bytes of a file's memory, and its method table's address
+ * comes first of all. This VFS opens a file with it, and then points the file to a copy of the
+ * table with its own methods. The copy and the state are stored after those bytes, where the
+ * default VFS never looks: closing clears only its own part. */
 #include "store/sqlite/paced.h"
 
 #include "base/check.h"
@@ -19,7 +19,7 @@ struct slice {
     const sqlite3_io_methods *below;
     int unsynced_bytes;
     bool is_database, has_sums;    /* the main file; its pages have room for checksums */
-    struct damaged_pages *damaged; /* of the database, where reads are checked */
+    struct damaged_pages *damaged; /* of the database; NULL: reads are not checked */
 };
 
 static sqlite3_vfs *below, paced;
@@ -56,7 +56,7 @@ static int paced_write(sqlite3_file *file, const void *from, int n, sqlite3_int6
     if (s->unsynced_bytes < PACED_SLICE_BYTES)
         return SQLITE_OK;
     s->unsynced_bytes = 0;
-    /* A failure is told as one of the write: what the disk holds of it is as unknown. */
+    /* a failed sync counts as a failed write: what the disk holds is unknown in either case */
     return s->below->xSync(file, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY);
 }
 
@@ -81,7 +81,7 @@ static int paced_control(sqlite3_file *file, int operation, void *argument)
     return SQLITE_OK;
 }
 
-/* A new file gets checksums: sql_open asks for room in each page. */
+/* A new file gets checksums: sql_open reserves room in each page. */
 static bool file_has_sums(const struct slice *s, sqlite3_file *file)
 {
     char head[PAGE_RESERVED_AT + 1];

@@ -1,12 +1,12 @@
-/* Pages of due callbacks: read from SQLite by the page reader, then looked over by the writer,
- * which knows what has become of them since.
+/* Pages of due callbacks: the page reader reads them from SQLite, then the writer filters them,
+ * because it knows the changes since.
  *
- * The snapshot that was read may be older than what the writer has let go of (a memtable that
- * was applied meanwhile is gone, and with it the news): then it is read again. And where the
- * memtables hold waiting callbacks of the lane that belong on this page, it is read again once,
- * behind a barrier, after which everything acknowledged before the page was asked is in SQLite. A
- * brief page does without: with hundreds of lanes that are swept again and again, their pages would
- * have memtables applied several times a second. */
+ * The snapshot may be older than a memtable that has been applied and freed meanwhile, so that the
+ * writer no longer knows its changes: then the page is read again. If the memtables have due
+ * callbacks of the lane that belong on this page, it is read again once behind a read barrier, so
+ * that everything acknowledged before the page was asked for is in SQLite. A brief page skips the
+ * barrier: hundreds of lanes that are swept again and again would otherwise force memtables to be
+ * applied several times a second. */
 #include "store/sqlite/sqlite_store.h"
 
 #include "base/alloc.h"
@@ -21,7 +21,7 @@ struct page_work {
     size_t count;
     uint64_t generation; /* of the snapshot */
     bool more, behind_barrier, failed;
-    bool going_on; /* the page is being filled up, behind its last row */
+    bool going_on; /* continues after the page's last row, because rows were dropped */
     struct scan_cursor last;
     int64_t next_due_ms;
 };
@@ -50,13 +50,13 @@ void page_work_free(struct page_work *w)
 
 /* --- the page reader -------------------------------------------------------------------------- */
 
-/* What each page asks, prepared once. */
+/* The statements of a page, prepared once. */
 struct page_reader {
     struct event_lookup *lookup;
     sqlite3_stmt *begin, *generation, *lane_id, *due, *commit;
 };
 
-/* What a callback needs of its event, in the order of its place in the lane. */
+/* A callback's columns of its event, ordered by due time and id. */
 static const char page_text[] =
     "SELECT due.due_ms,due.id,segment,app_no,type,event.lane,is_test,signature_offset,original_no,"
     "occurred_ms,accepted_ms,event_id,panelist_id,state,manual,failed_attempts,slot,attempts"
@@ -102,8 +102,8 @@ static void read_one(struct event_lookup *l, sqlite3_stmt *s, struct page_work *
         w->items[w->count++] = callback_of(s, id, body);
 }
 
-/* The due table is (lane, due_ms, id), and a lane is of one account, so behind (due, event_no)
- * is behind (due, id) with the account that any row of the lane tells. */
+/* The due table is ordered by (lane, due_ms, id), and a lane belongs to one account. So (due,
+ * event_no) becomes (due, id) with the account of any row of the lane. */
 static int64_t position_id(struct page_reader *r, const struct page_work *w)
 {
     if (w->last.event_no == 0)
@@ -202,7 +202,7 @@ void *pages_main(void *arg)
 
 /* --- the writer ------------------------------------------------------------------------------- */
 
-/* Whether the callback still waits where the snapshot had it. */
+/* True if the callback still waits as in the snapshot. */
 static bool still_waits(const struct view *v, const struct callback *c)
 {
     uint64_t id = event_id_of(c->account_no, c->event_no);
@@ -213,7 +213,7 @@ static bool still_waits(const struct view *v, const struct callback *c)
            (entry->status.wait == WAIT_DUE && entry->status.place.due_ms == c->place.due_ms);
 }
 
-/* The first due time in the lane that only the memtables know, or INT64_MAX. */
+/* The first due time of the lane in the memtables, or INT64_MAX. */
 static int64_t least_due_in_memory(const struct view *v, lane_no lane)
 {
     int64_t least_ms = INT64_MAX;
@@ -226,7 +226,7 @@ static int64_t least_due_in_memory(const struct view *v, lane_no lane)
     return least_ms;
 }
 
-/* Drops what has been settled since. */
+/* Drops the callbacks that have changed since. */
 static void drop_settled(const struct view *v, struct page_work *w)
 {
     size_t kept = 0;

@@ -1,5 +1,5 @@
-/* In a segment of runs each run has some of a panelist's events, in blocks that lie one behind the
- * other; almost always one block, or two. */
+/* Each run of a segment has some of a panelist's events, in consecutive blocks; almost always one
+ * block, or two. */
 #include "store/sqlite/panelists.h"
 
 #include "base/sort.h"
@@ -13,20 +13,20 @@
 /* --- blocks -------------------------------------------------------------------------------------
  */
 
-/* All blocks that have some of what is asked for, the latest run's first. */
+/* Visits all blocks with matching records, of the latest run first. */
 struct panelist_walk {
     struct sql *q;
     const struct panelist_query *of;
     sqlite3_stmt *runs, *blocks;
     bool in_run;
-    /* The block: records from `first` to before `end` are asked for. */
+    /* The current block: its records from `first` to before `end` match. */
     int64_t id;
-    struct str block; /* until the next one */
+    struct str block; /* valid until the next block */
     size_t first, end;
 };
 
-/* A block that has an id below that of the hash begins before it, so the last of them may have the
- * first of its records. */
+/* The last block with an id below the hash's may hold the first of its records, so the walk begins
+ * there. */
 static void walk_begin(struct panelist_walk *w, struct sql *q, const struct panelist_query *of)
 {
     *w = (struct panelist_walk){.q = q, .of = of};
@@ -44,7 +44,7 @@ static bool next_run(struct panelist_walk *w)
     if (!sql_row(w->q, w->runs))
         return false;
     uint32_t run = (uint32_t)sql_int(w->runs, 0);
-    int64_t before = sql_int(w->runs, 1); /* 0: there is none */
+    int64_t before = sql_int(w->runs, 1); /* 0: no such block */
     sql_reset(w->blocks);
     sql_bind_int(w->blocks, 1, before ? before : run_first_id(run));
     sql_bind_int(w->blocks, 2, run_first_id(run + 1));
@@ -52,7 +52,7 @@ static bool next_run(struct panelist_walk *w)
     return true;
 }
 
-/* The next block of the run that has any. */
+/* The next block of the run with matching records. */
 static bool next_block(struct panelist_walk *w)
 {
     const struct panelist_query *of = w->of;
@@ -67,7 +67,7 @@ static bool next_block(struct panelist_walk *w)
         w->end = run_block_find(RUN_PANELISTS, w->block, behind);
         if (w->first < w->end)
             return true;
-        if (w->end == 0) /* all of it is behind the range */
+        if (w->end == 0) /* everything in it is after the range */
             return false;
     }
     return false;
@@ -103,7 +103,7 @@ static size_t keep_first(const struct panelist_query *of, uint64_t *ids, size_t 
     return count < most ? count : most;
 }
 
-/* A panelist's records of a block are in the order of ids. */
+/* In a block, a panelist's records are ordered by id. */
 size_t panelist_ids(struct sql *q, const struct panelist_query *of, uint64_t *ids, size_t most)
 {
     size_t count = 0;
@@ -122,8 +122,7 @@ size_t panelist_ids(struct sql *q, const struct panelist_query *of, uint64_t *id
     return keep_first(of, ids, count, most);
 }
 
-/* --- forgetting ---------------------------------------------------------------------------------
- */
+/* --- erasing --------------------------------------------------------------------------------- */
 
 static void write_rest(struct panelist_walk *w)
 {
@@ -149,7 +148,7 @@ void panelist_forget(struct sql *q, const struct panelist_query *of)
     struct panelist_walk w;
     for (walk_begin(&w, q, of); more && walk_next(&w);) {
         write_rest(&w);
-        more = of->range.first < of->range.last; /* an event is in one run */
+        more = of->range.first < of->range.last; /* an event is in only one run */
     }
     walk_end(&w);
 }

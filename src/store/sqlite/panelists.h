@@ -1,5 +1,5 @@
-/* Which events of a segment are a panelist's: a search's, an erasure's. By hash, so the event's own
- * text decides. */
+/* Finds the events of a panelist in a segment, for searches and erasures. The search is by hash, so
+ * the caller compares the id in the event. */
 #pragma once
 
 #include "store/sqlite/accepted.h"
@@ -12,8 +12,8 @@ struct panelist_query {
     bool newest_first;
 };
 
-/* The first `most` of the range in the order asked for. ids: room for 2 * most. */
+/* The first `most` ids of the range in the given order. ids: room for 2 * most. */
 size_t panelist_ids(struct sql *q, const struct panelist_query *of, uint64_t *ids, size_t most);
 
-/* Lets go of them; the events stay. */
+/* Removes their records; the events stay. */
 void panelist_forget(struct sql *q, const struct panelist_query *of);

@@ -1,7 +1,7 @@
-/* What is too old goes whole: a day of attempts, a day's set of active panelists, a segment's
- * bodies. Nothing is deleted row by row. What is not final is never purged: attempts of what waits
- * are copied to a table of their own first. A purge that finds no room on the disk is tried again
- * in an hour; another failure stays the connection's. */
+/* Drops old data in whole tables: a day of attempts, a day's set of active panelists, a segment's
+ * bodies. No row is deleted by itself, and what is not final is never purged: attempts of waiting
+ * callbacks are first copied to a table of their own. A purge that finds the disk full is tried
+ * again in an hour; any other failure stays the connection's. */
 #include "store/sqlite/sqlite_store.h"
 
 #include "base/log.h"
@@ -12,10 +12,10 @@
 
 #include "store/sqlite/schema.h"
 
-/* The last try of a callback is at most about 73 h after its acceptance. */
+/* The last attempt of a callback is at most about 73 h after its acceptance. */
 #define SCHEDULE_DAYS 4
 
-/* The first table NAME_<day> older than before_day, but for those of `kept`. */
+/* The first table NAME_<day> older than before_day, except the days in `kept`. */
 struct old_day {
     char table[64]; /* empty: there is none */
     int64_t day;
@@ -48,8 +48,7 @@ static void drop_day(struct apply *a, const struct old_day *old)
         log_debug("purged", LOG_C("table", old->table));
 }
 
-/* --- attempts: those of a callback that is not final move on to attempts_kept ------------------
- */
+/* --- attempts: those of callbacks that are not final move to attempts_kept ------------------ */
 
 struct keeping {
     struct attempt_chunk *chunk;
@@ -65,7 +64,7 @@ static void keep_attempt(void *context, const struct attempt *attempt)
     k->count++;
 }
 
-/* Of one event in a block, as a block of its own. */
+/* Copies the attempts of one event in a block, as a block of their own. */
 static void keep_event(struct apply *a, sqlite3_stmt *add, sqlite3_stmt *from)
 {
     struct arena arena = {0};
@@ -83,7 +82,8 @@ static void keep_event(struct apply *a, sqlite3_stmt *add, sqlite3_stmt *from)
     arena_free(&arena);
 }
 
-/* What waits leads to its blocks, so a purge costs what is kept, not what the day had. */
+/* Starts from the waiting callbacks, so that the cost depends on them and not on the day's
+ * attempts. */
 static void keep_waiting(struct apply *a, const char *table)
 {
     struct sql *q = &a->sql;
@@ -121,7 +121,7 @@ static void drop_attempts(struct apply *a, const struct old_day *old)
 
 /* --- bodies ----------------------------------------------------------------------------------- */
 
-/* The first segment whose bodies nobody needs; 0: none. The open one is never. */
+/* The first segment whose bodies are not needed; 0: none. The open segment never is. */
 static int64_t find_old_bodies(struct apply *a, int64_t before_ms)
 {
     sqlite3_stmt *s =
@@ -144,7 +144,7 @@ static void drop_bodies(struct apply *a, int64_t segment)
     sql_exec(q, "COMMIT");
 }
 
-/* A clock that was far ahead has dropped days that it comes back to: they are not whole then. */
+/* A clock that was far ahead has dropped days that it returns to: those are incomplete then. */
 static void drop_intraday(struct sql *q, int64_t before_day)
 {
     if (sql_get_int(q, "SELECT min(day) FROM intraday", before_day) >= before_day)
@@ -156,7 +156,7 @@ static void drop_intraday(struct sql *q, int64_t before_day)
     sql_exec(q, "COMMIT");
 }
 
-/* False: resends may owe some of them and are to be applied first. */
+/* False: resends that are not applied yet may need some bodies. */
 static bool purge_bodies(struct apply *a, struct view *v, int64_t before_ms)
 {
     int64_t no = find_old_bodies(a, before_ms);
@@ -176,7 +176,7 @@ static bool purge_until(struct apply *a, struct view *v, const struct store_rete
     struct old_day old;
     while (old = find_day(a, "attempts", today - keep->attempts_days, NULL), old.table[0])
         drop_attempts(a, &old);
-    /* A set can be made again from the events, but not for every memtable of a long import. */
+    /* a set can be rebuilt from the events, but not for every memtable of a long import */
     while (old = find_day(a, "active", today - keep->panelists_days, &a->active.touched),
            old.table[0])
         drop_day(a, &old);
@@ -186,7 +186,7 @@ static bool purge_until(struct apply *a, struct view *v, const struct store_rete
     return purge_bodies(a, v, now_ms - (keep->bodies_days + SCHEDULE_DAYS) * DAY_MS);
 }
 
-/* Moves the retention clock; the time to purge by. */
+/* Moves the retention clock; returns the time to purge by. */
 static int64_t move_clock(struct apply *a, struct retention_clock *clock, int64_t wall_ms,
                           int64_t mono_ms)
 {

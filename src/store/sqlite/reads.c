@@ -1,4 +1,4 @@
-/* The API's reader: what it reads is behind the read barrier, so SQLite alone has the answer. */
+/* The API's reader. Its reads come after the read barrier, so SQLite alone has the answer. */
 #include "store/sqlite/sqlite_store.h"
 
 #include "base/alloc.h"
@@ -118,7 +118,7 @@ static enum store_status read_intraday(struct event_lookup *l, struct intraday_q
 #define NAME(name) "," #name
 #define NAMES DELIVERY_STATS_COLUMNS(NAME)
 
-/* Of all accounts a slot's rows lie together, so each slot is looked up; no step has many. */
+/* Looks up each slot, because a slot has the rows of all accounts; no step has many slots. */
 static void read_step(struct sql *q, struct delivery_stats_query *query, int step)
 {
     int64_t slot, last;
@@ -175,7 +175,7 @@ static enum store_status read_objects(struct event_lookup *l, struct object_list
     return STORE_OK;
 }
 
-/* --- what waits ------------------------------------------------------------------------------- */
+/* --- waiting callbacks ------------------------------------------------------------------------ */
 
 static int64_t oldest_waiting(struct event_lookup *l, const struct lane_waiting *w,
                               enum lane_kind kind)

@@ -1,5 +1,6 @@
-/* The log of callbacks: one with its attempts, and lists by every filter. A RewardId or a
- * PanelistId leads, else app, type and state (search.h); what is left is looked at row by row. */
+/* The log of callbacks: one callback with its attempts, and lists by every filter. A list is found
+ * by RewardId or PanelistId, otherwise by app, type and state (search.h); the other filters are
+ * applied row by row. */
 #include "store/sqlite/sqlite_store.h"
 
 #include "base/alloc.h"
@@ -13,7 +14,7 @@
 #include "store/sqlite/panelists.h"
 #include "store/sqlite/search.h"
 
-/* Rows that a list reads in a row, whether or not it shows them. */
+/* Rows that a list scans before it uses the search. */
 #define ROWS_BEFORE_SEARCH 8192
 
 static void fill_row(struct event_lookup *l, struct event_row *row, bool with_body,
@@ -25,7 +26,7 @@ static void fill_row(struct event_lookup *l, struct event_row *row, bool with_bo
     *ret = callback_row_of(&row->event, &row->status);
 }
 
-/* --- one -------------------------------------------------------------------------------------- */
+/* --- one callback ----------------------------------------------------------------------------- */
 
 struct log_reading {
     struct event_lookup *lookup;
@@ -43,15 +44,15 @@ static void keep_attempt(void *context, const struct attempt *a)
     row->log[row->log_count++] = *a;
 }
 
-/* All days are looked at, few as they are: a clock that was put back has attempts on days before
- * the one of acceptance. */
+/* All days are searched, as they are few: after a clock was put back, attempts may be on days
+ * before the acceptance. */
 static sqlite3_stmt *prepare_days(struct sql *q)
 {
     return sql_prepare(q, "SELECT name FROM sqlite_schema WHERE type='table'"
                           " AND name GLOB 'attempts_*'");
 }
 
-/* The next day's blocks, the caller's to finalize; NULL: there are no more days. */
+/* A statement for the next day's blocks, which the caller finalizes; NULL: no more days. */
 static sqlite3_stmt *next_day(struct sql *q, sqlite3_stmt *days)
 {
     if (!sql_row(q, days))
@@ -163,7 +164,7 @@ static const char *direction(const struct callback_list *list)
     return list->order == LIST_NEWEST_FIRST ? "DESC" : "ASC";
 }
 
-/* What is left of a range behind an id. */
+/* The part of a range after an id. */
 static struct range range_behind(const struct callback_list *list, struct range range, uint64_t id)
 {
     if (list->order == LIST_NEWEST_FIRST)
@@ -197,8 +198,8 @@ static bool add_found(struct event_lookup *l, struct callback_list *list, const 
     return more;
 }
 
-/* By app, type or state. What is found may be left out for its time of acceptance, or since it is
- * being tried: then more is asked for. */
+/* Finds rows by app, type or state. Some may be left out because of their time of acceptance, or
+ * because they are being delivered: then the search goes on. */
 static bool list_by_search(struct event_lookup *l, struct callback_list *list, struct range range)
 {
     size_t most = list->limit + 1, found = most;
@@ -214,9 +215,9 @@ static bool list_by_search(struct event_lookup *l, struct callback_list *list, s
     return more;
 }
 
-/* Everything: the first rows are what is asked for, and mostly lie side by side. Where they do not,
- * since millions of events owe no callback, the search knows those that do. Of all events the
- * search knows too few. */
+/* Without a filter the first rows are usually adjacent, so they are scanned. If they are not,
+ * because millions of events have no callback, the search finds those with a callback. A list of
+ * all events cannot use the search. */
 static bool list_by_range(struct event_lookup *l, struct callback_list *list, struct range range)
 {
     if (range.first > range.last)
@@ -241,8 +242,8 @@ static bool list_by_range(struct event_lookup *l, struct callback_list *list, st
     return list_by_search(l, list, range_behind(list, range, row.id));
 }
 
-/* What of the day was accepted on the day itself lies together; what came on another day is found
- * by its index, before it or behind it. */
+/* Events that were accepted on the day itself are adjacent; those accepted on another day are found
+ * by their index, which comes before or after. */
 #define LATE_ROWS                                                                                  \
     "SELECT " ROW_COLUMNS " FROM event INDEXED BY event_late WHERE id>>40=?"                       \
     " AND " SCHEMA_EVENT_DAY "=? AND " SCHEMA_EVENT_IS_LATE " AND id>=? AND id<=? ORDER BY id"
@@ -276,7 +277,7 @@ static void list_by_day(struct event_lookup *l, struct callback_list *list, stru
                list_late(l, list, before));
 }
 
-/* They are few, and none is stored as being delivered. */
+/* Callbacks being delivered are few, and stored as pending. */
 static void list_tried(struct event_lookup *l, struct callback_list *list, struct range range)
 {
     bool more = true;
@@ -325,7 +326,7 @@ static void list_by_panelist(struct event_lookup *l, const struct hash_secret *s
     sql_finalize(s);
 }
 
-/* Adds what the list shows of the day's attempts to what other days had. */
+/* Adds a day's attempts, as far as the list shows them, to those of other days. */
 static void read_attempts_of_day(struct event_lookup *l, struct callback_list *list,
                                  struct callback_row *row, sqlite3_stmt *day)
 {

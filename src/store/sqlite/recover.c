@@ -1,7 +1,8 @@
-/* Opening: lock, database, migrations, then the journal from the position that SQLite has. What
- * is replayed becomes the active memtable, to be applied after the start like any other, so that
- * a daemon killed under full load delivers again within moments. Two memtables and a group is
- * what a kill leaves; only a power cut that took SQLite back by more is applied here. */
+/* Opening: lock, database, migrations, then the journal from SQLite's position on. The replayed
+ * part becomes the active memtable, which is applied after the start as usual, so that a daemon
+ * that was killed under full load delivers again within moments. A kill leaves at most two
+ * memtables and a group; only after a power cut that took SQLite further back is anything applied
+ * here. */
 #include "store/sqlite/sqlite_store.h"
 
 #include "base/alloc.h"
@@ -39,7 +40,7 @@ bool recover_lock(struct disk *disk, const char *directory, int *ret_lock, char 
     int code = lock < 0 || flock(lock, LOCK_EX | LOCK_NB) != 0 ? errno : 0;
     if (code == EWOULDBLOCK)
         *ret_why = xprintf("another postbackd is running on %s (it holds %s)", directory, path);
-    else if (code == EACCES) /* a new volume or folder belongs to root as a rule */
+    else if (code == EACCES) /* as a rule a new volume or folder belongs to root */
         *ret_why = xprintf("%s cannot be opened: %s. The store must belong to this process's user: "
                            "`chown -R %u:%u %s`",
                            path, strerror(code), geteuid(), getegid(), directory);
@@ -56,16 +57,16 @@ bool recover_lock(struct disk *disk, const char *directory, int *ret_lock, char 
 /* --- replaying -------------------------------------------------------------------------------- */
 
 struct replay {
-    struct view *view; /* nothing but `active` and its look-ups on the same database */
+    struct view *view; /* only `active` and look-ups in the same database are used */
     struct apply *apply;
-    size_t apply_bytes; /* a memtable is applied when it has that many */
-    char **ret_why;     /* where a failure's sentence goes (malloc'ed) */
+    size_t apply_bytes; /* a memtable of this size is applied */
+    char **ret_why;     /* gets the sentence of a failure (malloc'ed) */
 };
 
 static bool replay_apply(struct replay *r)
 {
     struct memtable *m = r->view->active;
-    /* Its keys are added to no filter: one loaded before would take them for new ones. */
+    /* its keys are not added to a loaded filter, which would then miss them */
     ASSERT(!r->view->lookup.segments_loaded);
     m->last_accepted_ms = r->view->last_accepted_ms;
     if (!apply_memtable(r->apply, m))
@@ -95,7 +96,7 @@ static bool replay_group(void *context, struct str records, struct journal_posit
     return false;
 }
 
-/* Applies what is left. */
+/* Applies the rest. */
 static bool apply_rest(struct replay *r)
 {
     if (sql_failed(&r->view->lookup.sql))
@@ -137,9 +138,9 @@ bool recover_tail(struct apply *apply, struct view *view, struct disk *disk, con
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
-/* The journal is full of hashes under the secret, and has the id: it must not outlive them. A
- * commit alone is not durable here (synchronous=NORMAL), a checkpoint is. Where the position is
- * past zero, there has been a journal, and so this has been done before it. */
+/* The journal contains hashes under the secret, and the id, so both must be durable before the
+ * journal exists. A commit is not durable here (synchronous=NORMAL), a checkpoint is. If the
+ * position is past zero, this was done in an earlier start. */
 static bool settle_identity(struct sqlite_store *s, char **ret_why)
 {
     struct sql *q = &s->apply.sql;
@@ -156,7 +157,8 @@ static bool settle_identity(struct sqlite_store *s, char **ret_why)
     return false;
 }
 
-/* The names of the database and of its WAL: SQLite ignores a sync of them that fails. */
+/* Makes the names of the database and its WAL durable, because SQLite ignores a failed sync of the
+ * directory. */
 static bool settle_names(struct sqlite_store *s, char **ret_why)
 {
     int code = s->disk->sync_directory(s->disk, s->directory);
@@ -240,7 +242,7 @@ bool recover_open(struct sqlite_store *s, char **ret_why)
     if (!open_journal(s, ret_why))
         return false;
     struct memtable *m = s->view.active;
-    m->first_mono_ms = env_mono_ms(s->env) - LIMIT_APPLY_INTERVAL_MS; /* due at once */
+    m->first_mono_ms = env_mono_ms(s->env) - LIMIT_APPLY_INTERVAL_MS; /* to be applied at once */
     m->last_accepted_ms = s->view.last_accepted_ms;
     atomic_store(&s->numbers.accepted, s->apply.counters.accepted + (long long)m->event_count);
     atomic_store(&s->numbers.last_accepted_ms, s->view.last_accepted_ms);

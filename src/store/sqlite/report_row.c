@@ -1,4 +1,4 @@
-/* Between report rows and sums; the order of columns is the table's. */
+/* Converts between report rows and sums, in the order of the table's columns. */
 #include "store/sqlite/report_row.h"
 
 #define MONEY_SPLIT INT64_C(1000000000000000)

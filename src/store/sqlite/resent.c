@@ -1,4 +1,5 @@
-/* The table of pending resends. The hash is one to one, so that a node found is the one meant. */
+/* The table of pending resends. The hash is one to one, so a node with the same hash is the right
+ * one. */
 #include "store/sqlite/resent.h"
 
 #include "base/alloc.h"

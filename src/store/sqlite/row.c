@@ -1,4 +1,5 @@
-/* Between rows of the event table and struct event. The order of columns is ROW_COLUMNS. */
+/* Converts between rows of the event table and struct event. ROW_COLUMNS has the order of the
+ * columns. */
 #include "store/sqlite/row.h"
 
 void row_read(sqlite3_stmt *s, struct event_row *ret)

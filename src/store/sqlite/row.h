@@ -1,11 +1,11 @@
-/* The event table's row and the struct, in one place each way. */
+/* Rows of the event table and struct event. */
 #pragma once
 
 #include "store/sqlite/feed.h"
 #include "store/sqlite/memtable.h"
 #include "store/sqlite/sql.h"
 
-/* What the readers select, in the order row_read expects. */
+/* The columns that readers select, in the order that row_read expects. */
 #define ROW_COLUMNS                                                                                \
     "id,app_no,client_no,type,lane,is_test,reward_decimals,occurred_ms,accepted_ms,"               \
     "revenue_micros,reward_micros,offer_id,original_no,event_id,panelist_id,session_id,mid,"       \
@@ -15,18 +15,18 @@
 #define ROW_COUNTED_COLUMN 32
 struct event_row {
     uint64_t id;
-    struct event event; /* no key, content or body; state and reason are those at present */
+    struct event event; /* without key, content and body; with the current state and reason */
     uint32_t segment;
     struct callback_status status;
 };
 
-/* The texts are borrowed from the statement, until its next step. */
+/* The texts borrow from the statement until its next step. */
 void row_read(sqlite3_stmt *s, struct event_row *ret);
 /* The value of one of ROW_COLUMNS. */
 void row_feed(sqlite3_context *to, int column, const struct event *e, uint32_t segment,
               const struct callback_status *status, unsigned counted);
 
-/* Just the state: what most look-ups need. */
+/* Only the state, for most look-ups. */
 #define STATUS_COLUMNS                                                                             \
     "app_no,lane,state,reason,queue,manual,failed_attempts,slot,due_ms,attempts,segment,"          \
     "accepted_ms,counted,type,client_no,occurred_ms,is_test,reward_micros,revenue_micros"

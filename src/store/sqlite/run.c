@@ -93,7 +93,7 @@ bool run_find_key(struct sql *q, sqlite3_stmt *find, struct key128 key, struct k
     sql_bind_int(find, 1, run_block_id(0, key.hi));
     while (!found && sql_row(q, find)) {
         struct str block = sql_str(find, 0);
-        if (!block.p) /* all of the run's keys are behind it */
+        if (!block.p) /* all keys of the run are greater */
             continue;
         if (!run_block_good(q, RUN_KEYS, block))
             break;

@@ -1,6 +1,6 @@
-/* A merge reads each run block by block, and so takes a block of memory for each, whatever their
- * size. A block is deleted as soon as it is read: its page is free for the run that is made, so
- * that neither the file nor the transaction is much larger than that. */
+/* A merge reads its runs block by block, so it needs memory for one block of each. A block is
+ * deleted when it has been read: its page is free for the new run, so that neither the file nor the
+ * transaction grows much. */
 #include "store/sqlite/run_merge.h"
 
 #include "base/alloc.h"
@@ -24,9 +24,9 @@ struct runs {
 
 /* A run that is being read. */
 struct input {
-    int64_t next_id, end_id; /* of the blocks that are left */
-    struct buf block;        /* never empty while it is in the heap */
-    size_t at;               /* of its record in the block, in bytes */
+    int64_t next_id, end_id; /* of the remaining blocks */
+    struct buf block;        /* not empty while it is in the heap */
+    size_t at;               /* offset of the current record, in bytes */
 };
 
 struct merge {
@@ -34,14 +34,14 @@ struct merge {
     enum run_kind kind;
     uint32_t segment;
     sqlite3_stmt *read, *take;
-    struct input *inputs; /* as many as runs are merged; the first `open` are a heap */
+    struct input *inputs; /* one for each run; the first `open` are a heap */
     size_t open;
 };
 
 /* --- one table ----------------------------------------------------------------------------------
  */
 
-/* Takes the block out of its run. False: the run is at its end. */
+/* Moves the next block out of its run. False: the run is at its end. */
 static bool take_block(struct merge *m, struct input *in)
 {
     sql_bind_int(m->read, 1, in->next_id);
@@ -102,13 +102,13 @@ static void begin(struct merge *m, const struct runs *from)
         struct input *in = &m->inputs[m->open];
         in->next_id = run_first_id(from->items[i].no);
         in->end_id = run_first_id(from->items[i].no + 1);
-        m->open += take_block(m, in); /* all of a run's panelists may have been erased */
+        m->open += take_block(m, in); /* false if all panelists of a run have been erased */
     }
     for (size_t at = m->open; at > 0; at--)
         sink(m, at - 1);
 }
 
-/* The heap's first goes on to its next record. */
+/* Moves the heap's first input to its next record. */
 static void advance(struct merge *m)
 {
     struct input *first = &m->inputs[0];
@@ -135,8 +135,7 @@ static void merge_table(struct sql *q, uint32_t segment, enum run_kind kind,
     free(m.inputs);
 }
 
-/* --- which --------------------------------------------------------------------------------------
- */
+/* --- choosing runs --------------------------------------------------------------------------- */
 
 uint32_t run_next(struct sql *q, uint32_t segment)
 {
@@ -179,8 +178,8 @@ static int size_of(const struct run *r)
     return size;
 }
 
-/* Keeps those that are to be merged: the latest of one size. False: they are too few, or too much.
- */
+/* Keeps the runs to merge: the latest ones of that size. False: there are too few, or they are too
+ * large together. */
 static bool choose(struct runs *runs, int size)
 {
     size_t chosen = 0;
@@ -201,7 +200,7 @@ void run_merge_some(struct sql *q, uint32_t segment)
     struct runs runs = {0};
     for (;;) {
         load(q, segment, &runs);
-        /* Only the last one has changed anything. */
+        /* only the last run is new, so only its size can be full */
         if (runs.count == 0 || !choose(&runs, size_of(&runs.items[runs.count - 1])))
             break;
         merge(q, segment, &runs);

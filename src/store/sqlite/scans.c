@@ -1,8 +1,8 @@
-/* Statements, counts and checks of the books: much is read, and for a statement sorted, which may
+/* Statements, counts and checks of the books: they read much, and a statement is sorted, which may
  * take seconds for a day of millions.
  *
  * The sort spills to a temporary file (in SQLITE_TMPDIR, /var/tmp or /tmp) when it outgrows this
- * connection's cache, so that memory stays flat whatever the day holds. */
+ * connection's cache, so that memory stays bounded. */
 #include "store/sqlite/sqlite_store.h"
 
 #include <stdlib.h>
@@ -13,15 +13,15 @@
 #include "store/sqlite/search.h"
 #include "store/statement.h"
 
-/* What is sorted at a time, too: giving way is not possible meanwhile. */
+/* also the amount sorted at a time, during which the scan cannot give way */
 #define SCANS_CACHE_KIB 1024
 
-/* A scan gives way to one that began later: so a short one, of somebody else, does not wait for a
- * long one, although both have the same priority and perhaps one core. */
-#define STEPS_BETWEEN_LOOKS 1000 /* of SQLite's machine: some 50 us */
+/* A scan gives way to scans that began later, so that a short scan of another account does not wait
+ * for a long one, even if both share a core. */
+#define STEPS_BETWEEN_LOOKS 1000 /* of SQLite's virtual machine: some 50 us */
 #define RUN_US 250
 #define REST_US 500
-#define BEGINS_US 5000 /* after it was asked for */
+#define BEGINS_US 5000 /* after it was queued */
 
 static bool is_younger_at_work(const struct reader *scanner)
 {
@@ -33,7 +33,7 @@ static bool is_younger_at_work(const struct reader *scanner)
     return false;
 }
 
-/* It may be waiting for this core. */
+/* True if a queued scan has not begun: it may be waiting for this core. */
 static bool is_one_to_begin(const struct reader *scanner)
 {
     long long asked_us = atomic_load(&scanner->store->scan_asked_us);
@@ -48,7 +48,7 @@ static int give_way(void *context)
     if (is_younger_at_work(scanner) || is_one_to_begin(scanner))
         (void)usleep(REST_US);
     scanner->gave_way_us = timing_now_us();
-    return 0; /* anything else would interrupt the statement */
+    return 0; /* any other value would interrupt the statement */
 }
 
 void scans_configure(struct reader *scanner)

@@ -1,4 +1,4 @@
-/* The steps, the settings of connections, and the tables that come and go. */
+/* The steps, the settings of connections, and the tables that are made and dropped at run time. */
 #include "store/sqlite/schema.h"
 
 #include <inttypes.h>
@@ -10,7 +10,7 @@
 
 static const char version_1[] =
     "CREATE TABLE meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID;"
-    /* id: account_no << 40 | event_no (ids.h). Kept for ever. */
+    /* id: account_no << 40 | event_no (ids.h). Never purged. */
     "CREATE TABLE event("
     " id INTEGER PRIMARY KEY, app_no INT NOT NULL, client_no INT NOT NULL, type INT NOT NULL,"
     " lane INT NOT NULL, is_test INT NOT NULL, reward_decimals INT NOT NULL,"
@@ -19,21 +19,22 @@ static const char version_1[] =
     " event_id TEXT NOT NULL, panelist_id TEXT NOT NULL, session_id TEXT, mid TEXT,"
     " offer_title TEXT, offer_goal_id TEXT, original_reward_id TEXT, reason_text TEXT,"
     " signature_offset INT NOT NULL, cap INT NOT NULL,"
-    " segment INT NOT NULL," /* where its body is; 0: erased */
+    " segment INT NOT NULL," /* of its body; 0: erased */
     " state INT NOT NULL, reason INT NOT NULL, queue INT NOT NULL, manual INT NOT NULL,"
     " failed_attempts INT NOT NULL, slot INT NOT NULL, due_ms INT NOT NULL,"
     " attempts INT NOT NULL,"
     " counted INT NOT NULL);" /* 1 in delivered_total, 2 in dead_total */
     "CREATE INDEX event_held ON event(app_no, lane) WHERE queue=2;"
-    /* Delivered ones that owe a resend's extra try: they are not pending and keep their bodies. */
+    /* Delivered callbacks that wait for the extra attempt of a resend: they need their bodies. */
     "CREATE INDEX event_resend ON event(segment) WHERE queue=1 AND state<>1;"
-    /* What happened on a day was accepted on it, but for the few of this index: both together are
-     * the day, whatever the size of the past, and an event on time costs the index nothing. */
+    /* Most events are accepted on the day on which they occurred; this index has the others. A day
+     * is both together, so finding it does not depend on the size of the past, and an event on time
+     * costs the index nothing. */
     "CREATE INDEX event_late ON event(id>>40, " SCHEMA_EVENT_DAY ") WHERE " SCHEMA_EVENT_IS_LATE ";"
     /* Callbacks by account, app, type and state: search_set.h. */
     "CREATE TABLE search(key INT, block INT, events BLOB NOT NULL, PRIMARY KEY(key, block))"
     " WITHOUT ROWID;"
-    /* Callbacks that wait in their lane, by due time. lane: app_no * 5 + kind. */
+    /* Due callbacks of the lanes, by due time. lane: app_no * 5 + kind. */
     "CREATE TABLE due(lane INT, due_ms INT, id INT, PRIMARY KEY(lane, due_ms, id)) WITHOUT ROWID;"
     "CREATE TABLE reversal(original_id INTEGER PRIMARY KEY, id INT NOT NULL);"
     "CREATE TABLE cap(app_no INT, panelist_hash INT, occurred_ms INT, id INT,"
@@ -50,39 +51,38 @@ static const char version_1[] =
     " test_survey_high INT NOT NULL, test_survey_low INT NOT NULL,"
     " test_offer_high INT NOT NULL, test_offer_low INT NOT NULL,"
     " active_live INT NOT NULL, active_any INT NOT NULL,"
-    /* what a survey must have been started for */
+    /* outcomes of surveys, which must have been started */
     " live_outcomes INT NOT NULL DEFAULT 0, test_outcomes INT NOT NULL DEFAULT 0,"
     " PRIMARY KEY(account_no, day, client_no)) WITHOUT ROWID;"
-    /* The ledger (store/books.h). state 0 is what is owed in all. Sums as in the table of reports.
-     */
+    /* The books (store/books.h). state 0 is the sum of all that is owed. Sums as in `report`. */
     "CREATE TABLE book("
     " account_no INT, day INT, app_no INT, lane INT, is_test INT, state INT, count INT NOT NULL,"
     " reward_high INT NOT NULL, reward_low INT NOT NULL,"
     " revenue_high INT NOT NULL, revenue_low INT NOT NULL,"
     " PRIMARY KEY(account_no, day, app_no, lane, is_test, state)) WITHOUT ROWID;"
     "CREATE INDEX book_waiting ON book(app_no, lane, day) WHERE state=1 AND count>0;"
-    /* How the last days went by quarters of an hour. */
+    /* The last days by quarters of an hour. */
     "CREATE TABLE intraday("
     " day INT, account_no INT, slot INT, survey_starts INT NOT NULL, conversions INT NOT NULL,"
     " active_panelists INT NOT NULL, earnings_high INT NOT NULL, earnings_low INT NOT NULL,"
     " PRIMARY KEY(day, account_no, slot)) WITHOUT ROWID;"
-    /* Attempts by class and latency, of slots of five minutes, an hour or six hours (step). */
+    /* Attempts by class and latency, in slots of five minutes, an hour or six hours (step). */
     "CREATE TABLE delivery_stats(step INT, slot INT, account_no INT, lane INT" COUNT_COLUMNS ","
     " PRIMARY KEY(step, slot, account_no, lane)) WITHOUT ROWID;"
-    /* Events accepted earlier, by a clock that was put back, than their account's event before
-     * them. */
+    /* Events that were accepted earlier than their account's event before them, because a clock was
+     * put back. */
     "CREATE TABLE accepted_back(id INTEGER PRIMARY KEY);"
     "CREATE TABLE object(kind INT, id TEXT, document TEXT NOT NULL, PRIMARY KEY(kind, id))"
     " WITHOUT ROWID;"
-    /* One row per segment; the last one is open. has_bodies: 0 once they are purged. filter: of its
-     * keys, once it is sealed. */
+    /* One row for each segment; the last one is open. has_bodies: 0 after they are purged. filter:
+     * of its keys, after it is sealed. */
     "CREATE TABLE segment(no INTEGER PRIMARY KEY, keys INT NOT NULL,"
     " first_accepted_ms INT NOT NULL, last_accepted_ms INT NOT NULL, has_bodies INT NOT NULL,"
     " filter BLOB);"
     /* The runs of keys and panelists of each segment (run.h). */
     "CREATE TABLE run(segment INT, no INT, events INT NOT NULL, PRIMARY KEY(segment, no))"
     " WITHOUT ROWID;"
-    /* How many wait, of each segment and millisecond of acceptance: apply_waiting.c. */
+    /* The number of waiting callbacks by segment and millisecond of acceptance: apply_waiting.c. */
     "CREATE TABLE waiting(segment INT, accepted_ms INT, count INT NOT NULL,"
     " PRIMARY KEY(segment, accepted_ms)) WITHOUT ROWID;"
     "CREATE VIEW events AS SELECT id >> 40 AS account_no, id & 0xffffffffff AS event_no, *"
@@ -96,10 +96,10 @@ void schema_configure(struct sql *q, bool write, int cache_kib)
 {
     if (write) {
         sql_exec(q, "PRAGMA page_size=4096");
-        /* Without a WAL a checkpoint would have nothing to do, and prove nothing. */
+        /* the store relies on checkpoints, which need a WAL */
         sql_set_journal_mode(q, "wal");
         sql_exec(q, "PRAGMA synchronous=NORMAL");
-        /* The applier checkpoints by itself, after a commit and not inside it. */
+        /* the applier checkpoints after commits, not inside one */
         sql_exec(q, "PRAGMA wal_autocheckpoint=0");
     } else {
         sql_exec(q, "PRAGMA query_only=1");
@@ -159,7 +159,7 @@ struct journal_position meta_get_position(struct sql *q)
     };
 }
 
-/* --- tables that come and go ------------------------------------------------------------------ */
+/* --- tables made and dropped at run time ------------------------------------------------------ */
 
 void schema_create_segment(struct sql *q, uint32_t segment)
 {

@@ -1,13 +1,14 @@
-/* The thread of the scrub: when a pass is due, how fast it reads, what becomes of what it finds.
+/* The scrub's thread: when a pass is due, how fast it reads, and how it reports damage.
  *
- * A pass is the journal, then a complete checkpoint, then the database's file. The checkpoint comes
- * between since pages in the file may be torn by a power cut as long as the WAL still has them.
- * Behind it a page can only be found half written, which no second look sees.
+ * A pass checks the journal, waits for a complete checkpoint, and then checks the database file.
+ * The checkpoint is needed because a power cut may leave torn pages in the file while the WAL still
+ * has them. After it, a page can only look damaged while it is being written, and further looks
+ * find it whole.
  *
- * The database is read past SQLite, by a descriptor that bypasses the page cache: what is there may
- * hide what the disk has become. Closing a descriptor gives up all locks that SQLite holds on the
- * same file in this process (https://www.sqlite.org/howtocorrupt.html, 2.2), so it is opened once
- * and closed behind SQLite's last connection. */
+ * The database is read with a descriptor that bypasses the page cache, because the cache may hide
+ * what the disk holds. Closing a descriptor releases all locks that SQLite holds on the same file
+ * in this process (https://www.sqlite.org/howtocorrupt.html, 2.2), so this one is opened once and
+ * closed after SQLite's last connection. */
 #include "store/sqlite/scrub.h"
 
 #include "base/alloc.h"
@@ -29,27 +30,27 @@
 #define INTERVAL_MS (7 * 24 * 60 * 60 * INT64_C(1000))
 #define SAVE_MS 60000
 #define CHECKPOINT_RETRY_MS 1000
-/* A page that is being written is whole at one of the next looks. */
+/* A page that is being written is whole at a later look. */
 #define LOOKS 3
 #define LOOK_AGAIN_MS 20
-#define TOLD_MOST 20 /* of a pass, a line each */
+#define TOLD_MOST 20 /* reported places of a pass, one line each */
 
 #define SCRUB_MAGIC 0x5C2BB0B5u
 struct scrub {
     uint32_t magic;
     struct sqlite_store *store;
-    char *path; /* the state's */
+    char *path; /* of the state file */
     uint64_t journal_id;
     int64_t first_ms, interval_ms, bytes_per_second;
-    int64_t next_us, saved_us; /* when a pass begins; when the state was written */
-    struct queue queue;        /* REQUEST_STOP, REQUEST_CHECKPOINT answered */
+    int64_t next_us, saved_us; /* when the next pass begins; when the state was last written */
+    struct queue queue;        /* of REQUEST_STOP and answered REQUEST_CHECKPOINTs */
     pthread_t thread;
     bool stopping, checkpoint_answered, checkpoint_complete;
     int database; /* a descriptor; -1: not open */
     char *pages;  /* STEP_PAGES, aligned */
     struct scrub_state state;
 
-    pthread_mutex_t lock; /* guards what follows */
+    pthread_mutex_t lock; /* guards the members below */
     struct scrub_state shown;
     int64_t read_bytes, passes;
 };
@@ -85,7 +86,8 @@ static bool pause_behind(void *context, size_t bytes)
     return wait_ms(s, (int64_t)bytes * 1000 / s->bytes_per_second);
 }
 
-/* Another process that reads (a backup) may keep checkpoints from being complete for a while. */
+/* Waits for a complete checkpoint, which another process that reads (a backup) may prevent for a
+ * while. */
 static bool wait_for_checkpoint(struct scrub *s)
 {
     for (;;) {
@@ -101,7 +103,7 @@ static bool wait_for_checkpoint(struct scrub *s)
     }
 }
 
-/* --- what is remembered ----------------------------------------------------------------------- */
+/* --- state ------------------------------------------------------------------------------------ */
 
 static void show(struct scrub *s)
 {
@@ -141,7 +143,7 @@ static int read_pages(struct scrub *s, uint32_t first, size_t count)
                          (int64_t)(first - 1) * PAGE_BYTES);
 }
 
-/* The file may have been shortened meanwhile. */
+/* True if the page is in the file, which may have been shortened meanwhile. */
 static bool is_in_file(struct scrub *s, uint32_t page)
 {
     int64_t bytes = s->store->disk->size(s->store->disk, s->database);
@@ -178,7 +180,7 @@ static void look_for_name(void *found, const char *name)
     *(bool *)found |= strcmp(name, "postbackd.db") == 0;
 }
 
-/* Who removes the file of a running daemon leaves it its contents until it ends. */
+/* False if the file has been removed: the running daemon keeps its contents until it ends. */
 static bool has_name(struct scrub *s)
 {
     bool found = false;
@@ -211,7 +213,7 @@ static void check_database(struct scrub *s)
 
 /* --- a pass ----------------------------------------------------------------------------------- */
 
-/* What a pass has found that did not come to its end is stated until this one has. */
+/* Damage that an unfinished pass has found stays reported until this pass has ended. */
 static void begin_pass(struct scrub *s)
 {
     s->state.began_ms = env_wall_ms(s->store->env);
@@ -244,7 +246,7 @@ static void end_pass(struct scrub *s)
 static void run_pass(struct scrub *s)
 {
     struct journal_check check = {s->store->journal, pause_behind, on_damage, s};
-    bool is_new = s->state.next_page <= 1; /* one that is gone on with has checked the journal */
+    bool is_new = s->state.next_page <= 1; /* a continued pass has checked the journal already */
     if (is_new)
         begin_pass(s);
     if ((!is_new || journal_check(&check)) && wait_for_checkpoint(s))
@@ -253,7 +255,7 @@ static void run_pass(struct scrub *s)
         end_pass(s);
 }
 
-/* By the wall clock over a restart, by the monotonic one from then on. */
+/* Until the first pass; by the wall clock, because the interval spans restarts. */
 static int64_t until_first_ms(const struct scrub *s)
 {
     int64_t age_ms = env_wall_ms(s->store->env) - s->state.began_ms;
@@ -262,7 +264,7 @@ static int64_t until_first_ms(const struct scrub *s)
     return is_due ? s->first_ms : s->interval_ms - age_ms;
 }
 
-/* Behind an end that was not in order, everything is checked anew. */
+/* After an unclean end the next pass checks everything. */
 static void load(struct scrub *s)
 {
     bool is_known = scrub_state_read(s->store->disk, s->path, s->journal_id, &s->state);
@@ -289,7 +291,7 @@ static void *scrub_main(void *arg)
     return NULL;
 }
 
-/* --- life ------------------------------------------------------------------------------------- */
+/* --- start and stop --------------------------------------------------------------------------- */
 
 struct scrub *scrub_new(struct sqlite_store *store, int64_t interval_ms)
 {
@@ -312,7 +314,7 @@ struct scrub *scrub_new(struct sqlite_store *store, int64_t interval_ms)
 void scrub_start(struct scrub *s)
 {
     CHECK_MAGIC(s, SCRUB_MAGIC);
-    load(s); /* before anything is taken in: a kill from here on is no end in order */
+    load(s); /* before anything is accepted: from now on a kill is an unclean end */
     ASSERT(pthread_create(&s->thread, NULL, scrub_main, s) == 0);
 }
 

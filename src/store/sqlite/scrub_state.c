@@ -1,5 +1,5 @@
-/* The file: the state as it lies, behind a checksum. It is written beside and renamed, so it is
- * there whole or not at all; one that cannot be read costs one more pass. */
+/* The file: a checksum and the state as in memory. It is written to another name and renamed, so
+ * that it is whole or missing; an unreadable one costs an additional pass. */
 #include "store/sqlite/scrub_state.h"
 
 #include "base/alloc.h"

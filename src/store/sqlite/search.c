@@ -1,6 +1,6 @@
-/* A set is read from where all of its key is known. What a search leaves open is tried one by one
- * instead: the account's apps, a handful of types, four states. Each costs one look-up, and what
- * there is in it comes in the order of numbers; of all of them the first ones are kept. */
+/* A set is read by its whole key. If a search leaves parts of the key open, each value is tried:
+ * the account's apps, a few types, four states. Each costs one look-up, which returns ids in order;
+ * the first ids of all are kept. */
 #include "store/sqlite/search.h"
 
 #include "base/alloc.h"
@@ -12,7 +12,7 @@
 static const enum callback_state stored_states[] = {CALLBACK_PENDING, CALLBACK_DELIVERED,
                                                     CALLBACK_DEAD, CALLBACK_SKIPPED};
 
-/* The account's next app behind `app_no` that has any callback; 0: there is none. */
+/* The account's next app after `app_no` with any callback; 0: there is none. */
 static uint32_t next_app(struct sql *q, sqlite3_stmt *s, uint32_t account_no, uint32_t app_no)
 {
     sql_bind_int(s, 1, (int64_t)search_key(account_no, app_no + 1, 0, 0));
@@ -27,7 +27,7 @@ static sqlite3_stmt *prepare_next_app(struct sql *q)
     return sql_prepare(q, "SELECT key FROM search WHERE key>=? AND key<? ORDER BY key LIMIT 1");
 }
 
-/* The rows of a set, by their first number and what is in them. */
+/* The rows of a set, with their first event number. */
 static sqlite3_stmt *prepare_rows(struct sql *q, const char *direction)
 {
     return sql_prepare_f(q,
@@ -49,7 +49,7 @@ struct search_result {
     struct sql *sql;
     sqlite3_stmt *find;
     const struct callback_list *list;
-    struct range range; /* narrows as the first ones are known */
+    struct range range; /* shrinks when the first `most` ids are known */
     uint64_t *ids;
     size_t count, most;
 };
@@ -70,7 +70,7 @@ static bool is_newest_first(const struct search_result *g)
     return g->list->order == LIST_NEWEST_FIRST;
 }
 
-/* Keeps the first ones; nothing behind them is of interest any more. */
+/* Keeps the first ones and narrows the range to them. */
 static void keep_first(struct search_result *g)
 {
     if (g->count > 0)
@@ -84,7 +84,7 @@ static void keep_first(struct search_result *g)
         g->range.last = g->ids[g->most - 1];
 }
 
-/* Until there are `end` in all. */
+/* Stops when there are `end` ids in total. */
 static void gather_row(struct search_result *g, uint64_t first_no, struct str row, size_t end)
 {
     uint16_t offsets[SEARCH_BLOCK_EVENTS];
@@ -160,7 +160,8 @@ static void add_count(struct callback_count *c, uint32_t app_no, int64_t count, 
     c->apps[at].count += count;
 }
 
-/* Of one set. The range has others, too, where a clock was put back. */
+/* Counts one set. After a clock was put back the range has other events too, so each time is
+ * checked. */
 static int64_t count_set(struct event_lookup *l, const struct callback_count *c, sqlite3_stmt *rows,
                          sqlite3_stmt *accepted, struct range range)
 {
@@ -205,9 +206,9 @@ void search_count(struct event_lookup *l, struct callback_count *c, enum callbac
     sql_finalize(apps);
 }
 
-/* --- what waits ------------------------------------------------------------------------------- */
+/* --- waiting callbacks ------------------------------------------------------------------------ */
 
-/* The first event of a set that is of the lane: tests of the same type may be in another one. */
+/* The first event of a set that is in the lane: tests of the same type may be in another lane. */
 static uint64_t first_of_lane(struct sql *q, sqlite3_stmt *rows, sqlite3_stmt *lane_of_event,
                               uint32_t account_no, enum lane_kind kind)
 {
@@ -227,7 +228,8 @@ static uint64_t first_of_lane(struct sql *q, sqlite3_stmt *rows, sqlite3_stmt *l
     return found;
 }
 
-/* Few tests may wait among millions of real events: they are found by what is due or held back. */
+/* Tests are found by the due and held-back rows of their lane, because few of them may wait among
+ * millions of real events. */
 static uint64_t first_test_waiting(struct sql *q, uint32_t app_no)
 {
     sqlite3_stmt *s = sql_prepare_f(

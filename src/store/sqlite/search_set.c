@@ -1,7 +1,7 @@
-/* Rows of the table `search`: offsets or bits, whichever takes less. */
+/* Rows of the table `search`: offsets or bits, whichever is shorter. */
 #include "store/sqlite/search_set.h"
 
-/* As many as take the bytes of the bits. */
+/* The number of offsets that take as many bytes as the bits. */
 #define FEW_BELOW (SEARCH_BLOCK_EVENTS / 16)
 
 void search_block_set(struct search_block *b, unsigned offset, bool is_in)

@@ -1,12 +1,12 @@
-/* Which callbacks of one account, app and type are in one state: a set of event numbers, in rows of
- * SEARCH_BLOCK_EVENTS neighbouring numbers each (table `search`; a row that would be empty is not
- * there). An index of SQLite's would say the same with an entry for each callback, and move it with
- * each change of state: a fifth of what an event costs (docs/decisions/hot-path.md).
+/* The callbacks of one account, app and type in one state: a set of event numbers, in rows of
+ * SEARCH_BLOCK_EVENTS neighbouring numbers each (table `search`, without empty rows). An SQLite
+ * index would need an entry for each callback and move it with each change of state, which would be
+ * a fifth of the cost of an event (docs/decisions/hot-path.md).
  *
  *     few     their offsets in the block, ascending, 2 bytes each
  *     many    a bit for each event of the block
  *
- * Numbers lie as they do in memory (little-endian machines only, as filters). */
+ * Numbers are stored as in memory (little-endian machines only, as filters). */
 #pragma once
 
 #include "base/str.h"
@@ -16,8 +16,8 @@
 #define SEARCH_BLOCK_EVENTS (1u << SEARCH_BLOCK_BITS)
 #define SEARCH_BLOCK_WORDS (SEARCH_BLOCK_EVENTS / 64)
 
-/* Account, app, type and state in one number, from the top; the widths are those of ids.h and
- * event.h. */
+/* Account, app, type and state in one number, from the highest bits down; the widths are those of
+ * ids.h and event.h. */
 #define SEARCH_KEY_ACCOUNT_SHIFT 39
 #define SEARCH_KEY_APP_SHIFT 7
 #define SEARCH_KEY_TYPE_SHIFT 3
@@ -37,8 +37,8 @@ struct search_block {
 };
 
 void search_block_set(struct search_block *b, unsigned offset, bool is_in);
-void search_block_read(struct search_block *b, struct str row); /* an absent one: nothing is in */
-/* In *b, or in `few`, which lasts as long. Empty: the row goes. */
+void search_block_read(struct search_block *b, struct str row); /* an absent row: empty */
+/* The row, in *b or in `few`. Empty: delete the row. */
 struct str search_block_row(const struct search_block *b, uint16_t few[SEARCH_BLOCK_EVENTS / 16]);
-/* The offsets in a row, ascending; returns how many. */
+/* The offsets in a row, ascending; returns their number. */
 size_t search_block_offsets(struct str row, uint16_t ret[SEARCH_BLOCK_EVENTS]);

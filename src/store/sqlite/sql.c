@@ -1,4 +1,4 @@
-/* SQLite behind a sticky failure; see sql.h. */
+/* SQLite connections with a sticky failure; see sql.h. */
 #include "store/sqlite/sql.h"
 
 #include "base/alloc.h"
@@ -21,7 +21,7 @@ static void fail_with_last_error(struct sql *q, const char *doing)
     q->why = xprintf("SQLite: %s (%d) at: %.200s", sqlite3_errmsg(q->db), q->code, doing);
 }
 
-/* Before SQLite is used at all: it need not count its memory under a lock of the whole process. */
+/* Before SQLite is used: its memory statistics would take a process-wide lock. */
 static void configure_once(void)
 {
     (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
@@ -37,10 +37,10 @@ bool sql_open(struct sql *q, const char *path, const char *vfs, bool write, char
     int code = sqlite3_open_v2(path, &q->db, flags, vfs ? vfs : paced_vfs());
     if (code == SQLITE_OK) {
         sqlite3_busy_timeout(q->db, BUSY_TIMEOUT_MS);
-        /* Closing must not checkpoint, least of all after a failed sync: checkpoint.c does. */
+        /* closing must not checkpoint, least of all after a failed sync: checkpoint.c does */
         code = sqlite3_db_config(q->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
         ASSERT(code == SQLITE_OK);
-        int reserved = PAGE_SUM_BYTES; /* where the database is yet to be made */
+        int reserved = PAGE_SUM_BYTES; /* for a database that is yet to be made */
         if (write)
             (void)sqlite3_file_control(q->db, "main", SQLITE_FCNTL_RESERVE_BYTES, &reserved);
         return true;
@@ -221,7 +221,8 @@ int64_t sql_get_int(struct sql *q, const char *text, int64_t otherwise)
     return otherwise;
 }
 
-/* The change is committed behind the row that answers: whoever stops there does not see it fail. */
+/* The change is committed after the row with the answer, so the statement must be stepped to its
+ * end to see a failure. */
 void sql_set_journal_mode(struct sql *q, const char *mode)
 {
     sqlite3_stmt *s = sql_prepare_f(q, "PRAGMA journal_mode=%s", mode);

@@ -1,4 +1,4 @@
-/* The store's slots: whatever is asked becomes a request of the thread that answers it. */
+/* The store's operations: each becomes a request to the thread that runs it. */
 #include "store/sqlite/sqlite_store.h"
 
 #include "base/alloc.h"
@@ -96,8 +96,7 @@ static void sqlite_set_bounds(struct store *store, const struct store_bounds *bo
     queue_post(&s->to_applier, request_new(REQUEST_PURGE, NULL));
 }
 
-/* --- before the start: on the applier's connection, which nobody else uses yet ------------------
- */
+/* --- before the start: on the applier's connection, which is not in use yet ------------------ */
 
 static const struct hash_secret *sqlite_hash_secret(struct store *store)
 {
@@ -129,7 +128,7 @@ static void sqlite_visit_objects(struct store *store, object_visitor visit, void
     }
 }
 
-/* Lanes with callbacks that only the recovered memtable knows. */
+/* Adds lanes whose callbacks are only in the recovered memtable. */
 static size_t add_memtable_lanes(const struct memtable *m, struct lane_backlog **lanes,
                                  size_t count, size_t capacity)
 {
@@ -152,7 +151,7 @@ static size_t add_memtable_lanes(const struct memtable *m, struct lane_backlog *
     return count;
 }
 
-/* Jumps from lane to lane: as many steps as lanes, however many callbacks wait. */
+/* Jumps from lane to lane: one step for each lane, whatever the number of callbacks. */
 static size_t sqlite_backlog(struct store *store, struct lane_backlog **ret_lanes)
 {
     struct sqlite_store *s = sqlite_store_of(store);
@@ -178,7 +177,7 @@ static size_t sqlite_backlog(struct store *store, struct lane_backlog **ret_lane
     return count;
 }
 
-/* --- life ------------------------------------------------------------------------------------- */
+/* --- start and stop --------------------------------------------------------------------------- */
 
 void store_thread_begin(const char *name, int nicer)
 {

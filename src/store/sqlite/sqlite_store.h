@@ -1,19 +1,17 @@
-/* The SQLite store from inside: what its threads own and how they hand work to each other.
+/* The SQLite store from inside: what its threads own and how they pass work to each other.
  *
  *   submit, record, ... --> writer: decides, commits to the journal, fills the active memtable
  *                           |    ^ applied
  *                     apply v    |
  *                         applier: the frozen memtable to SQLite, checkpoints, purges
- *
  *   report, get, list ----> writer (read barrier) ----> reader ----> the asker
  *   statement, count -----> writer (read barrier) ----> scans reader ----> the asker
  *   check of books -----------------------------------> scans reader ----> the asker
  *   checkpoint of the scrub ---------> applier ----> the scrub (scrub.h)
  *   page ------------------> page reader ----> writer (drops what is final by now) ----> the asker
  *
- * Read barrier: a read waits until everything of its account that was acknowledged before it is in
- * SQLite and then reads SQLite alone, so there is one way to read anything
- * (docs/decisions/sqlite-read-barrier.md). */
+ * Read barrier: a read waits until everything of its account that was acknowledged before is in
+ * SQLite, and then reads only SQLite (docs/decisions/sqlite-read-barrier.md). */
 #pragma once
 
 #include "store/queue.h"
@@ -26,30 +24,31 @@
 
 #define SQLITE_STORE_MAGIC 0x5171E5E1u
 
-/* A group is closed when it has so many, or LIMIT_GROUP_BYTES. */
+/* A group is closed when it has so many events, or LIMIT_GROUP_BYTES. */
 #define GROUP_EVENTS 16384u
-/* How long outcomes alone wait for more before they become a group. */
+/* How long a group that has only outcomes waits for more. */
 #define OUTCOMES_PATIENCE_US 3000
-/* How long pages alone wait behind the barrier before they end a memtable: hundreds of suspended
- * lanes that look for their next try would otherwise have it applied many times a second. */
+/* How long pages wait behind the barrier before they freeze a memtable, if no other read waits:
+ * hundreds of suspended lanes that page for their next attempt would otherwise have it applied many
+ * times a second. */
 #define PAGE_PATIENCE_MS 250
-/* The journal makes its next segment in the background; a disk that is full shows as taking longer
- * than this, and intake is then refused as busy. */
+/* The journal makes its next segment in the background. If that takes longer than this, the disk is
+ * probably full, and intake is refused as busy. */
 #define JOURNAL_PATIENCE_MS 2000
-/* A memtable of so many entries is kept for the next one, until nothing has come for so long. */
+/* A memtable of so many entries is kept for reuse, until the writer has been idle for so long. */
 #define SPARE_MEMTABLE_ENTRIES (LIMIT_MEMTABLE_EVENTS / 8)
 #define SPARE_MEMTABLE_MS 2000
-/* Nothing asked for so long after the start: time to load the filters of keys. */
+/* The filters of keys are loaded when no request has come for so long after the start. */
 #define FILTERS_QUIET_MS 50
 /* The WAL is checkpointed when it has this many pages of 4 KiB (64 MiB). */
 #define CHECKPOINT_PAGES 16384
 
-/* Whose page cache it is. */
+/* Which connection's page cache. */
 enum cache {
     CACHE_APPLIER,
     CACHE_WRITER,
     CACHE_PAGES,
-    CACHE_READS, /* of the first reader */
+    CACHE_READS, /* the first reader's */
     CACHE_SCANS = CACHE_READS + QUEUE_TAKERS,
     CACHES = CACHE_SCANS + QUEUE_TAKERS
 };
@@ -59,44 +58,43 @@ struct numbers {
         last_accepted_ms, retention_clock_ms, queued_bytes, memtable_events, memtable_bytes,
         filter_bytes, cache_bytes[CACHES];
     struct timing timings[STORE_TIMINGS];
-    atomic_bool failed;  /* the store has stopped */
-    atomic_bool blocked; /* SQLite cannot be written at the moment */
+    atomic_bool failed;  /* the store has ended */
+    atomic_bool blocked; /* SQLite cannot be written now */
 };
 
 /* See bounds.c. */
 struct bounds {
-    atomic_llong reserve_bytes; /* 0: by the disk's size */
+    atomic_llong reserve_bytes; /* 0: depends on the disk's size */
     atomic_llong waiting_most;
     int64_t journal_most_bytes;
     atomic_llong next_look_mono_ms, free_bytes, reserve_now_bytes, journal_bytes;
     atomic_bool disk_low;
     atomic_llong
-        journal_stuck_mono_ms; /* when the writer last refused for want of room; 0: never */
+        journal_stuck_mono_ms; /* when the writer last refused for lack of journal room; 0: never */
     atomic_llong refused[STORE_REFUSALS];
 };
 
-/* The writer thread's own. */
+/* Used by the writer thread only. */
 struct writer {
-    struct request_list stalled; /* not looked at yet: no room in the memtable or the journal */
-    struct request_list answers; /* decided in the group under way */
-    struct request *under_way;   /* intake whose items are decided in part; NULL: none */
-    struct request_list waiting; /* for a freeze: reads, erasures */
-    struct request_list frozen;  /* for the frozen memtable to be committed */
+    struct request_list stalled; /* not begun: no room in the memtable or the journal */
+    struct request_list answers; /* decided in the current group */
+    struct request *under_way;   /* intake whose items are partly decided; may be NULL */
+    struct request_list waiting; /* reads and erasures that wait for a freeze */
+    struct request_list frozen;  /* requests that wait for the frozen memtable to be committed */
     uint64_t applied_generation;
-    struct memtable *spare;                /* empty: the memory of one that was large; NULL: none */
-    bool intake_stalled, outcomes_stalled; /* some of `stalled` is */
-    bool freeze_now;                       /* an erasure ends its memtable */
-    bool hurry;                            /* somebody in `waiting` does more than page */
+    struct memtable *spare; /* an empty memtable with the memory of a large one; may be NULL */
+    bool intake_stalled, outcomes_stalled; /* whether `stalled` has such requests */
+    bool freeze_now;                       /* an erasure freezes its memtable */
+    bool hurry;                            /* `waiting` has requests other than pages */
     bool stopping;
-    int64_t unready_mono_ms; /* since when the journal has no room; 0: it has */
+    int64_t unready_mono_ms; /* since when the journal has no room; 0: it has room */
     struct buf group, body;
-    struct arena scratch; /* of the group under way */
+    struct arena scratch; /* for the current group */
     size_t first_event;   /* of the group, in the active memtable */
 };
 
-/* A thread that reads (reads.c), or reads whole days (scans.c). There are READERS of each: as no
- * account has two of them at work, one account's reads delay nobody else's, and neither do its
- * scans. */
+/* A thread that reads (reads.c) or scans whole days (scans.c). There are READERS of each. An
+ * account uses one of them at a time, so its reads do not delay those of other accounts. */
 #define READERS QUEUE_TAKERS
 struct reader {
     struct sqlite_store *store;
@@ -104,7 +102,7 @@ struct reader {
     bool is_scans;
     struct event_lookup lookup;
     pthread_t thread;
-    /* Of scans: when the one at work began (0: none is), and when it last gave way. */
+    /* Of scans: when the current one began (0: none), and when it last gave way. */
     atomic_llong begun_us;
     int64_t gave_way_us;
 };
@@ -129,13 +127,13 @@ struct sqlite_store {
     struct apply apply;        /* the applier's */
     struct event_lookup pages; /* the page reader's */
     struct reader readers[READERS], scanners[READERS];
-    atomic_llong scan_asked_us; /* the latest */
+    atomic_llong scan_asked_us; /* of the latest scan */
 
     struct queue to_writer, to_applier, to_pages, to_reads, to_scans, nap;
     pthread_t writer_thread, applier_thread, pages_thread;
     bool started;
     atomic_bool closing;
-    atomic_llong open_reads; /* asked and not answered */
+    atomic_llong open_reads; /* without an answer yet */
     struct numbers numbers;
     struct bounds bounds;
 };
@@ -147,30 +145,32 @@ static inline struct sqlite_store *sqlite_store_of(struct store *s)
     return store;
 }
 
-/* At the begin of each thread: its name, and how much nicer than the writer it is. What is durable
- * already can wait for what is not, and for what is to be sent: reading and applying come in bursts
- * of milliseconds and must not hold up a commit or a callback on a busy core. */
+/* Called at the start of each thread: its name, and how much lower than the writer's its priority
+ * is. Reading and applying run in bursts of milliseconds, which must not delay a commit or a
+ * callback on a busy core. */
 #define READER_NICER 5
 #define APPLIER_NICER 10
 void store_thread_begin(const char *name, int nicer);
 
 /* writer.c */
 void *writer_main(void *arg);
-/* intake.c: decides the batch's items from r->decided on; true: all are, false: the group is full.
- */
+/* intake.c: decides the batch's items from r->decided on. True: all are decided; false: the group
+ * is full. */
 MUST_CHECK bool writer_intake(struct sqlite_store *s, struct request *r);
-/* Whether the journal has room for what of the batch goes into this group without waiting. */
+/* True if the journal has room, without waiting, for the part of the batch that goes into this
+ * group. */
 bool writer_intake_ready(struct sqlite_store *s, const struct request *r);
 void writer_intake_ended(struct sqlite_store *s, const struct intake_batch *batch);
 bool writer_group_is_full(const struct sqlite_store *s);
-/* An upper bound of what its records take. */
+/* An upper bound of the bytes of its records. */
 size_t outcomes_bytes_most(const struct outcome_batch *batch);
 void writer_outcomes(struct sqlite_store *s, struct outcome_batch *batch);
 size_t parts_bytes_most(const struct object_part *parts, size_t count);
 void writer_object(struct sqlite_store *s, struct object_change *change);
 void writer_resend(struct sqlite_store *s, struct resend *resend);
 void writer_erase(struct sqlite_store *s, struct erase *erase);
-void writer_hand_out(struct sqlite_store *s); /* handout.c: what the group has made due */
+/* handout.c: the callbacks that the group has made due */
+void writer_hand_out(struct sqlite_store *s);
 void writer_hand_out_recovered(struct sqlite_store *s);
 /* Posts the answer and frees the request. */
 void request_answer(struct sqlite_store *s, struct request *r, enum store_status status);
@@ -178,35 +178,33 @@ void request_answer(struct sqlite_store *s, struct request *r, enum store_status
 /* applier.c */
 void *applier_main(void *arg);
 void applier_publish_numbers(struct sqlite_store *s);
-/* True: it was complete. */
+/* True: the checkpoint was complete. */
 bool applier_checkpoint(struct sqlite_store *s, bool all);
-/* purge.c: by the retention clock, which it moves on. False: bodies are old, and resends that are
- * not applied yet may owe some; it is to be called again soon, and meanwhile no resend is accepted.
- */
+/* purge.c: purges by the retention clock, and moves that clock. False: old bodies may be needed by
+ * resends that are not applied yet. Call it again soon; no resend is accepted until then. */
 MUST_CHECK bool purge_run(struct apply *a, struct view *v, const struct store_retention *keep,
                           struct retention_clock *clock, int64_t wall_ms, int64_t mono_ms);
 
 /* bounds.c */
 void bounds_look(struct sqlite_store *s);
-/* Whether what is counted as queued may be; `submitted`: the batch counted last; NULL: in general.
- */
+/* Whether queued events may stay queued; `submitted`: the batch counted last; NULL: in general. */
 enum store_refusal bounds_judge(struct sqlite_store *s, const struct intake_batch *submitted);
-void bounds_count(struct sqlite_store *s, enum store_refusal refusal); /* one request */
+void bounds_count(struct sqlite_store *s, enum store_refusal refusal); /* for one request */
 
-/* page.c: one page on its way between the page reader and the writer */
+/* page.c: a page that the page reader and the writer pass to each other */
 struct page_work;
 void *pages_main(void *arg);
 struct page_work *page_work_new(struct due_page *page);
-void page_work_free(struct page_work *work); /* the callbacks that it still has too */
-/* The writer's part: fills in the answer, or says how to read again. */
+void page_work_free(struct page_work *work); /* with its remaining callbacks */
+/* The writer's part: fills in the answer, or tells how to read again. */
 enum page_verdict { PAGE_DONE, PAGE_FAILED, PAGE_READ_AGAIN, PAGE_READ_BEHIND_BARRIER };
 enum page_verdict page_filter(struct sqlite_store *s, struct page_work *work);
 
 /* reads.c; arg: a struct reader */
 void *reader_main(void *arg);
 void reader_configure(struct reader *reader);
-/* The next request of a reading thread. One that has had none for a while gives the pages that it
- * has kept back. */
+/* The next request of a reading thread. A thread that has had none for a while releases its page
+ * cache. */
 struct request *reader_next(struct sqlite_store *s, struct queue *from, size_t taker, struct sql *q,
                             enum cache which);
 static inline void store_note_cache(struct sqlite_store *s, struct sql *q, enum cache which)
@@ -217,8 +215,8 @@ enum store_status read_callback(struct event_lookup *l, uint64_t id, struct call
 enum store_status read_list(struct event_lookup *l, const struct hash_secret *secret, uint64_t id,
                             struct callback_list *list);
 
-/* scans.c: reads that look at whole days, on threads of their own, so that no other read ever
- * waits for one. */
+/* scans.c: reads that visit whole days, on threads of their own, so that no other read waits for
+ * one. */
 void scans_configure(struct reader *scanner);
 enum store_status scan(struct reader *scanner, const struct request *r);
 void scan_drop_results(const struct request *r);

@@ -1,4 +1,4 @@
-/* Look-ups through the layers, and the mover of the active memtable; see view.h. */
+/* Look-ups through the layers, and all changes of the active memtable; see view.h. */
 #include "store/sqlite/view.h"
 
 #include "base/alloc.h"
@@ -50,7 +50,7 @@ static const struct mem_entry *view_entry(const struct view *v, uint64_t id)
     return !entry && v->frozen ? memtable_entry(v->frozen, id) : entry;
 }
 
-/* The erasure in the memtables that means the event; NULL: none. */
+/* The erasure in a memtable that applies to the event; may be NULL. */
 static const struct mem_erase *find_erasure(const struct view *v, const struct event *e)
 {
     const struct memtable *layers[] = {v->active, v->frozen};
@@ -92,7 +92,7 @@ bool view_is_erased(struct view *v, uint64_t id)
     return erased;
 }
 
-/* As all that is recorded makes it, erasures that are not applied yet too. */
+/* The callback's state by all records, including erasures that are not applied yet. */
 static bool view_status(struct view *v, uint64_t id, struct callback_status *ret)
 {
     const struct mem_entry *entry = view_entry(v, id);
@@ -105,8 +105,8 @@ static bool view_status(struct view *v, uint64_t id, struct callback_status *ret
     return true;
 }
 
-/* An erasure that is recorded and not applied yet holds for whoever asks from now on: a reversal
- * must not take the old PanelistId from its original. */
+/* An erasure that is recorded and not applied yet counts for every look-up: a reversal must not
+ * copy the old PanelistId from its original. */
 static bool erase_event(const struct view *v, struct event *e)
 {
     const struct mem_erase *what = find_erasure(v, e);
@@ -172,8 +172,8 @@ static uint64_t erased_upto(const struct view *v, uint32_t account_no, struct st
     return upto;
 }
 
-/* The applier may have committed the frozen memtable already, so what SQLite has of the ids that
- * the memtables have is not counted twice. */
+/* The applier may have committed the frozen memtable already, so ids of the memtables are not
+ * counted again in SQLite. */
 struct payments view_payments(struct view *v, const struct candidate *c)
 {
     struct payment_search search = {
@@ -220,7 +220,7 @@ static void wake(struct view *v, uint64_t id)
     v->woken[v->woken_count++] = id;
 }
 
-/* The original's callback of a reversal; NULL: the event reverses none. */
+/* The callback state of a reversal's original; NULL: the event is no reversal. */
 static const struct callback_status *find_original(struct view *v, const struct event *e,
                                                    struct callback_status *room)
 {
@@ -239,7 +239,7 @@ static void count_held(struct view *v, lane_no lane, int change)
     *count += (uint64_t)(int64_t)change;
 }
 
-/* What the outcome, which has left the original so, means for its reversal. */
+/* Releases the reversal that waits for this original, if the outcome allows it. */
 static void release_reversal(struct view *v, uint64_t original_id,
                              const struct callback_status *original, const struct outcome *o)
 {
@@ -284,8 +284,8 @@ void view_add_outcome(struct view *v, const struct outcome *o)
     int was_held = before && before->status.wait == WAIT_HELD;
     struct callback_status status = before ? before->status : view_handed_out(o->lane);
     struct callback_decision d = outcome_decision(o);
-    /* decide_outcome has looked for erasures. Until one is applied, its callbacks' lanes know
-     * nothing of it and go on: what it made skipped may be tried again. */
+    /* decide_outcome has checked for erasures. Until an erasure is applied, its callbacks' lanes do
+     * not know of it: a callback that it made skipped may be tried again. */
     d.is_erased = status.state == CALLBACK_SKIPPED;
     d.is_again = true;
     life_decide(&status, &d);

@@ -1,15 +1,16 @@
-/* The writer: the one thread that decides. A round takes what is queued, decides it into one
+/* The writer: the single thread that decides. A round takes queued requests, decides them into one
  * journal group, makes the group durable, and only then answers, hands out and wakes.
  *
  * Invariants
- *  - What is in the active memtable and not in the journal was decided in this very group; when
- *    the group cannot be made durable the store stops and that memtable is never applied.
- *  - Between groups the active memtable holds exactly the journal's groups up to its `end`.
- *  - At most one memtable is frozen. While it is, intake that finds the active one full waits in
- *    `stalled`, and with it, in order, all else but outcomes, pages and the applier's word. While
- *    the applier itself waits for room on the disk, such intake is refused instead.
- *  - A change that waits for room in the journal holds up no intake: on a full disk it may wait
- *    for ever, and what it waits with was asked for at the same time, so neither is first. */
+ *
+ * - What is in the active memtable and not in the journal was decided in the current group; if the
+ *   group cannot be made durable, the store stops and that memtable is never applied.
+ * - Between groups the active memtable has exactly the journal's groups up to its `end`.
+ * - At most one memtable is frozen. Meanwhile intake that finds the active one full waits in
+ *   `stalled`, and so, in order, does everything else except outcomes, pages and the applier's
+ *   results. If the applier itself waits for disk space, such intake is refused instead.
+ * - A change that waits for journal space does not hold up intake: on a full disk it may wait for
+ *   ever, and concurrent requests have no order. */
 #include "store/sqlite/sqlite_store.h"
 
 #include "base/alloc.h"
@@ -43,7 +44,7 @@ static void writer_refuse(struct sqlite_store *s, struct intake_batch *batch)
     atomic_store(&s->bounds.journal_stuck_mono_ms, env_mono_ms(s->env));
 }
 
-/* The status that deciding has put into the asker's struct. */
+/* The status that the decision has stored in the asker's struct. */
 static enum store_status decided_status(const struct request *r)
 {
     switch (r->kind) {
@@ -79,13 +80,13 @@ static void answer_all(struct sqlite_store *s, struct request_list *list, bool f
 
 /* --- freezing and what waits for it ---------------------------------------------------------- */
 
-/* Whether intake has to wait for the next one. */
+/* True if intake has to wait for the next memtable. */
 static bool is_full(const struct sqlite_store *s, const struct memtable *m)
 {
     return m->event_count >= LIMIT_MEMTABLE_EVENTS || memtable_used_bytes(m) >= s->memtable_bytes;
 }
 
-/* Whether outcomes and changes have to wait, too. */
+/* True if outcomes and changes have to wait, too. */
 static bool is_overfull(const struct sqlite_store *s, const struct memtable *m)
 {
     return memtable_used_bytes(m) >= s->memtable_bytes + s->memtable_bytes / 4;
@@ -132,8 +133,9 @@ static void freeze(struct sqlite_store *s)
     queue_post(&s->to_applier, request_new(REQUEST_APPLY, m));
 }
 
-/* A memtable that fills, with events or with outcomes of older ones, is given longer, until nothing
- * comes any more: the larger it is, the fewer pages are written for each of its entries. */
+/* A memtable that is filling up, with events or with outcomes of earlier ones, gets more time,
+ * until no group has come for a while: the larger it is, the fewer pages are written for each
+ * entry. */
 static int64_t apply_at_mono_ms(const struct memtable *m)
 {
     size_t entries = m->entry_count;
@@ -146,7 +148,7 @@ static int64_t apply_at_mono_ms(const struct memtable *m)
     return quiet_ms < late_ms ? quiet_ms : late_ms;
 }
 
-/* What waits behind the barrier ends it sooner: a read at once. */
+/* Requests behind the barrier freeze it sooner: a read at once. */
 static int64_t freeze_at_mono_ms(const struct sqlite_store *s)
 {
     const struct writer *w = &s->writer;
@@ -162,7 +164,7 @@ static bool is_old(const struct sqlite_store *s)
     return env_mono_ms(s->env) >= freeze_at_mono_ms(s);
 }
 
-/* Between groups: starts what can be started. */
+/* Between groups: freezes the memtable if it is time, or releases what waited for a freeze. */
 static void freeze_when_due(struct sqlite_store *s)
 {
     struct writer *w = &s->writer;
@@ -180,7 +182,7 @@ static void freeze_when_due(struct sqlite_store *s)
         freeze(s);
 }
 
-/* The applier's word about the frozen memtable. */
+/* Handles the applier's result for the frozen memtable. */
 static void take_applied(struct sqlite_store *s, struct request *r)
 {
     struct writer *w = &s->writer;
@@ -190,7 +192,7 @@ static void take_applied(struct sqlite_store *s, struct request *r)
     ASSERT(m == s->view.frozen);
     if (!good) {
         fail(s, s->apply.sql.why);
-        return; /* kept: it is what the journal has and SQLite has not */
+        return; /* it stays: the journal has it and SQLite has not */
     }
     if (m->event_count > 0) {
         struct key_segment *segment = lookup_segment(&s->view.lookup, m->segment);
@@ -221,7 +223,7 @@ static void begin_group(struct sqlite_store *s)
     w->first_event = s->view.active->event_count;
 }
 
-/* Makes the group durable, then tells everybody. */
+/* Makes the group durable, then answers and hands out. */
 static void commit_group(struct sqlite_store *s)
 {
     struct writer *w = &s->writer;
@@ -261,7 +263,8 @@ static bool out_of_patience(const struct sqlite_store *s)
 
 enum room { ROOM, ROOM_LATER, ROOM_REFUSED };
 
-/* Whether the journal can take a batch, or go on with it, now. What has begun is not refused. */
+/* Whether the journal has room for a batch, or its rest, now. A batch that has begun is not
+ * refused. */
 static enum room journal_room(struct sqlite_store *s, const struct request *r)
 {
     struct writer *w = &s->writer;
@@ -274,13 +277,14 @@ static enum room journal_room(struct sqlite_store *s, const struct request *r)
     return out_of_patience(s) && r->decided == 0 ? ROOM_REFUSED : ROOM_LATER;
 }
 
-/* What is taken in now would belong behind what the applier has yet to write. */
+/* True if an accepted event would have to wait for the applier. */
 static bool waits_for_applier(const struct sqlite_store *s)
 {
     return s->writer.freeze_now || (s->view.frozen && is_full(s, s->view.active));
 }
 
-/* True: its answer is known. Else the group is full, and the next one goes on with it. */
+/* True: the batch is answered. False: the group is full, and the next group goes on with the
+ * batch. */
 static bool take_intake(struct sqlite_store *s, struct request *r)
 {
     if (journal_room(s, r) == ROOM && !waits_for_applier(s))
@@ -316,8 +320,8 @@ static void take_page(struct sqlite_store *s, struct request *r)
     }
 }
 
-/* A read of an account of which SQLite has all: it waits for nobody else's events. Or one that may
- * lag: SQLite has each account's events in their order, and every erasure that was answered. */
+/* True if the read needs no barrier: SQLite has everything of the account, or the list may lag.
+ * SQLite has each account's events in order, and every erasure that was answered. */
 static bool is_settled_read(const struct sqlite_store *s, const struct request *r)
 {
     const struct callback_list *list = r->kind == REQUEST_CALLBACKS ? r->what : NULL;
@@ -375,8 +379,8 @@ static void take(struct sqlite_store *s, struct request *r)
     }
 }
 
-/* Outcomes and changes make the memtable grow by a quarter while the applier is not done with the
- * one before; then they wait for it, and with them delivery, which starts nothing more. */
+/* While a memtable is frozen, outcomes and changes may make the active one grow by a quarter. Then
+ * they wait for the applier; delivery, which waits for its outcomes, starts no further attempts. */
 static bool waits_for_memtable(const struct sqlite_store *s, const struct request *r)
 {
     return r->kind == REQUEST_OUTCOMES || r->kind == REQUEST_OBJECT || r->kind == REQUEST_RESEND
@@ -384,7 +388,7 @@ static bool waits_for_memtable(const struct sqlite_store *s, const struct reques
                : false;
 }
 
-/* Whether a request that comes first must wait for the applier or the journal. */
+/* True if the request must wait for the applier or the journal. */
 static bool is_blocked(struct sqlite_store *s, const struct request *r)
 {
     if (waits_for_memtable(s, r))
@@ -396,8 +400,8 @@ static bool is_blocked(struct sqlite_store *s, const struct request *r)
     return r->kind == REQUEST_INTAKE && (waits_for_applier(s) || journal_room(s, r) == ROOM_LATER);
 }
 
-/* What is neither read nor taken in is never refused: it waits where the journal has no room for
- * it behind so many bytes, as a commit that does not find any is the end of the store. */
+/* Outcomes and changes are never refused; they wait for journal space, because running out in the
+ * middle of a commit is fatal. `bytes`: of the current group. */
 static bool waits_for_journal(struct sqlite_store *s, const struct request *r, size_t bytes)
 {
     struct writer *w = &s->writer;
@@ -434,22 +438,24 @@ static bool must_stall(struct sqlite_store *s, const struct request *r)
         r->kind == REQUEST_PAGE || is_settled_read(s, r))
         return false;
     if (r->kind == REQUEST_OUTCOMES && s->writer.outcomes_stalled)
-        return true; /* in their order */
+        return true; /* outcomes stay in order */
     if (waits_for_journal(s, r, s->writer.group.n))
         return true;
     if (r->kind == REQUEST_OUTCOMES)
         return is_blocked(s, r);
     bool is_new_intake = r->kind == REQUEST_INTAKE && r->decided == 0;
     if (is_new_intake && out_of_patience(s) && !writer_intake_ready(s, r))
-        return false; /* refused at once, whatever else waits for room */
+        return false; /* refused at once, even if other requests wait for space */
     if (is_new_intake && waits_for_applier(s) && atomic_load(&s->numbers.blocked))
-        return false;              /* the same: the applier waits for room, nobody knows how long */
-    if (r->kind == REQUEST_INTAKE) /* overtakes what waits for more room than it needs */
+        /* refused, because nobody knows how long the applier will wait for disk space */
+        return false;
+    /* intake overtakes changes that wait for more space than it needs */
+    if (r->kind == REQUEST_INTAKE)
         return s->writer.intake_stalled || is_blocked(s, r);
     return s->writer.stalled.first || is_blocked(s, r);
 }
 
-/* What was looked up for a reversal that is rejected is in no group, but in memory. */
+/* The scratch arena counts, too: look-ups for rejected reversals are in no group. */
 bool writer_group_is_full(const struct sqlite_store *s)
 {
     return s->writer.group.n >= s->group_bytes || s->writer.scratch.total_bytes >= s->group_bytes ||
@@ -502,7 +508,7 @@ static int64_t wait_ms(struct sqlite_store *s)
     if (stalled && !is_blocked(s, stalled) && !waits_for_journal(s, stalled, 0))
         return 0;
     if (s->writer.stopping)
-        return 10; /* for reads that are still under way */
+        return 10; /* for reads that are still open */
     if (stalled && s->writer.unready_mono_ms != 0)
         return 5;
     if (stalled && s->view.frozen)
@@ -515,8 +521,8 @@ static int64_t wait_ms(struct sqlite_store *s)
     return left > 0 ? left : 0;
 }
 
-/* Each group costs a write, a flush and their wake-ups, and nobody waits for outcomes: alone they
- * wait a moment for more of them, or for something that takes them along. */
+/* Each group costs a write, a flush and wake-ups, and nobody waits for outcomes: alone they wait a
+ * moment for more, or for another request that needs a group. */
 static void gather_outcomes(struct sqlite_store *s, struct request_list *todo)
 {
     if (!todo->first || !request_list_has_time(todo) || s->writer.stalled.first ||
@@ -527,8 +533,8 @@ static void gather_outcomes(struct sqlite_store *s, struct request_list *todo)
     request_list_join(todo, &more);
 }
 
-/* After the start pages and outcomes come first, the filters of keys when one is asked for or
- * nothing is. */
+/* After the start pages and outcomes come first; the filters of keys are loaded when a key is
+ * looked up or no request comes. */
 static int64_t patience_ms(struct sqlite_store *s)
 {
     int64_t most_ms = wait_ms(s);
@@ -559,7 +565,7 @@ void *writer_main(void *arg)
         if (!todo.first && s->view.active->operations == 0)
             drop_spare(s);
         gather_outcomes(s, &todo);
-        /* What stalled came first; whether it may go on is asked again of each. */
+        /* stalled requests came first; each is judged again */
         struct request_list stalled = s->writer.stalled;
         s->writer.stalled = (struct request_list){0};
         s->writer.intake_stalled = s->writer.outcomes_stalled = false;
