@@ -1,11 +1,11 @@
-/* Names to addresses: see dns.h.
+/* Resolves names: see dns.h.
  *
- * A `dns_name` is one cache entry. It is either being asked (then c-ares owns a callback into it
- * and it cannot be evicted) or known until `expires_mono_ms`. Askers wait in its list. c-ares
- * calls back from inside ares_getaddrinfo (hosts file) and ares_process_fd; the callback only
- * fills the entry and puts it on `answered`, and the askers are told after c-ares has returned:
- * an asker may then look up, cancel or free what it likes. An entry that is being asked, is on
- * `answered` or has askers is never evicted. */
+ * A `dns_name` is one cache entry. Its look-up is under way (then c-ares holds a pointer to it, and
+ * it must not be evicted), or its result is known until `expires_mono_ms`. Waiting queries are in
+ * its list. c-ares calls back from inside ares_getaddrinfo (hosts file) and ares_process_fd. The
+ * callback only fills the entry and puts it on `answered`; the queries are completed after c-ares
+ * has returned, so that their callbacks may look up, cancel or free anything. An entry with a
+ * look-up under way, on `answered` or with queries is never evicted. */
 #include "net/dns.h"
 
 #include "base/alloc.h"
@@ -22,8 +22,9 @@
 #define DNS_TTL_MIN_MS 1000
 #define DNS_TTL_MAX_MS (5 * 60 * 1000)
 #define DNS_TTL_FAILED_MS 5000
-/* A second, then two: so that a name server which drops questions for AAAA costs three seconds and
- * not the time for connecting; c-ares answers when it has both families or has given one up. */
+/* One second, then two, so that a name server which drops AAAA questions costs three seconds and
+ * not the whole time for connecting; c-ares answers when it has both families or has given one
+ * up. */
 #define DNS_TRY_MS 1000
 #define DNS_TRIES 2
 
@@ -33,8 +34,8 @@ struct dns_name {
     struct link by_use;
     struct link by_answer;
     struct list queries; /* waiting */
-    bool asking;         /* c-ares holds a pointer here: stays */
-    bool answered;       /* on dns->answered: stays */
+    bool asking;         /* c-ares holds a pointer to it: never evicted */
+    bool answered;       /* on dns->answered: never evicted */
     enum dns_status status;
     int64_t expires_mono_ms;
     size_t address_count;
@@ -57,7 +58,7 @@ struct dns {
     struct timer timer;
     struct hash_secret secret;
     struct hash_map names;
-    struct list by_use; /* all names, the one unused for longest first */
+    struct list by_use; /* all names, the least recently used first */
     struct list answered;
     int64_t queries;
 };
@@ -71,8 +72,8 @@ static void name_free(struct dns *dns, struct dns_name *name)
     free(name);
 }
 
-/* Full: the entry unused for longest goes. Those being asked or told stay; they are no more than
- * the exchanges under way, which are bounded elsewhere. */
+/* Evicts the least recently used entry if the cache is full. Entries in use stay; there are no more
+ * of them than exchanges under way, which are bounded elsewhere. */
 static void make_room(struct dns *dns)
 {
     struct link *newer;
@@ -295,7 +296,7 @@ struct dns *dns_new(struct loop *loop, const char *server, const char **ret_why)
                                    .sock_state_cb_data = dns};
     int mask = ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_SOCK_STATE_CB;
 #ifdef ARES_OPT_QUERY_CACHE
-    options.qcache_max_ttl = 0; /* one cache is enough, and ours has the bounds */
+    options.qcache_max_ttl = 0; /* this cache is enough, and it is bounded */
     mask |= ARES_OPT_QUERY_CACHE;
 #endif
     if (library_status != ARES_SUCCESS ||
@@ -316,7 +317,7 @@ struct dns *dns_new(struct loop *loop, const char *server, const char **ret_why)
 void dns_free(struct dns *dns)
 {
     CHECK_MAGIC(dns, DNS_MAGIC);
-    ares_destroy(dns->channel); /* calls on_answer and on_socket_state for what is left */
+    ares_destroy(dns->channel); /* calls on_answer and on_socket_state for what is open */
     struct link *link;
     while ((link = list_pop(&dns->sockets)) != NULL) {
         struct dns_socket *gone = CONTAINER_OF(link, struct dns_socket, link);
@@ -343,7 +344,7 @@ bool dns_look_up(struct dns *dns, struct dns_query *query, struct str host)
         struct ares_addrinfo_hints hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
         ares_getaddrinfo(dns->channel, name->name, NULL, &hints, on_answer, name);
         arm_timer(dns);
-        /* From the hosts file: tidied up, and others told, next tick. */
+        /* Found in the hosts file: other queries are completed in the next tick. */
         if (dns->answered.count > 0)
             loop_timer_set(dns->loop, &dns->timer, loop_mono_ms(dns->loop));
     }

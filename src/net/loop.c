@@ -1,15 +1,15 @@
 /* The loop: epoll, timers, tasks, in the tick order that loop.h promises.
  *
  * Watching. `want` is what the owner asks for, `armed` what epoll knows (0: not registered).
- * Differences queue on `changed` and are settled just before the wait, so that an owner which
- * stops and starts wanting within one tick costs nothing. A descriptor that wants nothing is
- * taken out of epoll, because epoll reports hang-ups even to those who asked for nothing, and a
- * level-triggered hang-up that nobody handles spins.
+ * Differences are queued on `changed` and applied just before the wait, so that stopping and
+ * starting within one tick costs nothing. A descriptor with want 0 is removed from epoll: epoll
+ * reports hang-ups without being asked, and a level-triggered hang-up that nobody handles would
+ * spin.
  *
- * Tasks. Posters push on one lock-free stack; the loop takes all of it and reverses it, which
- * gives each poster its own order. `asleep` decides about waking: the loop raises it, looks at
- * the stack once more and waits; whoever lowers it after pushing writes the eventfd. So a busy
- * loop costs its posters no system call, and a sleeping one a single write. */
+ * Tasks. Posters push on one lock-free stack; the loop takes the whole stack and reverses it, which
+ * keeps each poster's order. `asleep` decides about waking: the loop sets it, checks the stack once
+ * more and waits; the poster that clears it after pushing writes the eventfd. So posting to a busy
+ * loop costs no system call, and posting to a sleeping one a single write. */
 #include "net/loop.h"
 
 #include "base/alloc.h"
@@ -40,11 +40,11 @@ struct loop {
     struct loop_hook *hooks, **hooks_end;
     void **deferred;
     size_t deferred_count, deferred_capacity;
-    struct epoll_event events[EVENTS_PER_WAIT]; /* of this tick; .ptr NULL: not to be reported */
+    struct epoll_event events[EVENTS_PER_WAIT]; /* of this tick; .ptr NULL: do not report */
     int event_at, event_count;
     _Atomic(struct task *) posted; /* newest first */
     atomic_bool asleep, stop;
-    atomic_llong woken_us; /* when somebody woke it; 0: nobody did */
+    atomic_llong woken_us; /* when the loop was last woken; 0: not since the last tick */
 };
 
 static struct timing turns, wakes;
@@ -54,7 +54,7 @@ static void loop_wake(struct loop *loop)
     if (!atomic_exchange(&loop->asleep, false))
         return;
     atomic_store(&loop->woken_us, timing_now_us());
-    /* Registered edge-triggered and never read: each write is an edge of its own. */
+    /* registered edge-triggered and never read: each write is a new edge */
     uint64_t one = 1;
     ASSERT(write(loop->wake_fd, &one, sizeof one) == sizeof one);
 }
@@ -87,7 +87,7 @@ struct loop *loop_new(struct env *env)
     env_random(env, &seed, sizeof seed);
     rng_seed(&loop->rng, seed);
     cache_clocks(loop);
-    /* These fail only when descriptors are exhausted before anything was started. */
+    /* these fail only if descriptors run out before anything was started */
     loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     ASSERT(loop->epoll_fd >= 0);
     loop->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -148,7 +148,7 @@ void loop_watch(struct loop *loop, struct io *io, int want)
 
 static void arm(struct loop *loop, struct io *io)
 {
-    /* EPOLLEXCLUSIVE is refused by MOD: such a descriptor is taken out and put in again. */
+    /* EPOLL_CTL_MOD refuses EPOLLEXCLUSIVE: the descriptor is removed and added */
     bool fresh = io->armed == 0;
     if (!fresh && (io->want == 0 || ((io->want | io->armed) & IO_EXCLUSIVE))) {
         ASSERT(epoll_ctl(loop->epoll_fd, EPOLL_CTL_DEL, io->fd, NULL) == 0);
@@ -207,7 +207,7 @@ static void dispatch(struct loop *loop)
 
 void loop_timer_set(struct loop *loop, struct timer *timer, int64_t at_mono_ms)
 {
-    /* Not into the past: a timer that sets itself "at once" must come behind all that are due. */
+    /* not into the past: a timer that sets itself "at once" must come after all that are due */
     timers_set(&loop->timers, timer, at_mono_ms > loop->mono_ms ? at_mono_ms : loop->mono_ms);
 }
 
@@ -237,7 +237,7 @@ static void run_posted(struct loop *loop)
     }
     while (oldest) {
         struct task *task = oldest;
-        oldest = task->next; /* before run: it owns the task */
+        oldest = task->next; /* before run, which may free the task */
         task->run(task);
     }
 }
@@ -247,7 +247,7 @@ static int wait_ms(const struct loop *loop)
     int64_t next = timers_next_mono_ms(&loop->timers);
     if (next == INT64_MAX)
         return WAIT_MAX_MS;
-    /* Not the cached clock: the tick itself took time. */
+    /* not the cached clock, because the tick itself took time */
     int64_t ms = next - env_mono_ms(loop->env);
     return ms <= 0 ? 0 : ms > WAIT_MAX_MS ? WAIT_MAX_MS : (int)ms;
 }
@@ -268,7 +268,7 @@ static void wait_for_events(struct loop *loop)
     loop->event_count = n > 0 ? n : 0;
 }
 
-/* From here to the next wait is a turn. */
+/* A turn lasts from here to the next wait. */
 static int64_t begin_turn(struct loop *loop)
 {
     int64_t now_us = timing_now_us(), woken_us = atomic_exchange(&loop->woken_us, 0);
@@ -308,7 +308,7 @@ void loop_stop(struct loop *loop)
     loop_wake(loop);
 }
 
-/* ---- small things */
+/* ---- accessors */
 
 struct executor *loop_executor(struct loop *loop)
 {

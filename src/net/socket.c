@@ -1,4 +1,4 @@
-/* System calls of TCP, with the options that every socket of ours has. */
+/* System calls of TCP, with the options that every socket here has. */
 #include "net/socket.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* The kernel cuts it to net.core.somaxconn. */
+/* The kernel limits it to net.core.somaxconn. */
 #define LISTEN_BACKLOG 4096
 
 static socklen_t to_kernel(struct sockaddr_storage *to, const struct address *a, uint16_t port)
@@ -108,7 +108,7 @@ int socket_listen(const struct endpoint *at, int *ret_errno)
         return -1;
     }
     set_option(fd, SOL_SOCKET, SO_REUSEADDR); /* a restart must not wait for old connections */
-    set_option(fd, IPPROTO_TCP, TCP_NODELAY); /* inherited by what is accepted */
+    set_option(fd, IPPROTO_TCP, TCP_NODELAY); /* accepted sockets inherit it */
     if (at->address.family == AF_INET6)
         set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY);
     if (bind(fd, (struct sockaddr *)&where, n) != 0 || listen(fd, LISTEN_BACKLOG) != 0) {
@@ -141,7 +141,7 @@ int socket_accept(int listen_fd, struct endpoint *ret_peer, int *ret_errno)
         *ret_errno = errno;
         return -1;
     }
-    ASSERT(from_kernel(&peer, ret_peer)); /* listening sockets are of these families only */
+    ASSERT(from_kernel(&peer, ret_peer)); /* listening sockets have only these families */
     return fd;
 }
 
@@ -160,8 +160,8 @@ int socket_connect(const struct endpoint *to, const struct address *from, int *r
     }
     set_option(fd, IPPROTO_TCP, TCP_NODELAY);
     if (from) {
-        /* The port is then chosen at connect, where (source, destination) pairs count: a port
-         * of the source can be used towards many destinations. */
+        /* the kernel then chooses the port at connect, so that one source port serves many
+         * destinations */
         set_option(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT);
         socklen_t n = to_kernel(&where, from, 0);
         if (bind(fd, (struct sockaddr *)&where, n) != 0)
@@ -188,8 +188,9 @@ int socket_source_error(const struct address *from)
     return error;
 }
 
-/* A route to one of the machine's own addresses begins at that very address. Binding to it would
- * say the same, but not where net.ipv4.ip_nonlocal_bind is on; UDP, as connecting sends nothing. */
+/* A route to one of the machine's own addresses begins at that address. Trying to bind to the
+ * address would not tell if net.ipv4.ip_nonlocal_bind is on. The socket is UDP, because connecting
+ * it sends nothing. */
 bool socket_is_own_address(const struct address *a)
 {
     struct sockaddr_storage where;
@@ -199,7 +200,7 @@ bool socket_is_own_address(const struct address *a)
         a = &v4;
     int fd = socket(a->family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
-        return false; /* no descriptor is left: nothing will be connected to either */
+        return false; /* no descriptor is left, so no connection can be made either */
     bool own = connect(fd, (struct sockaddr *)&where, to_kernel(&where, a, 1)) == 0 &&
                socket_local(fd, &here) && here.address.family == a->family &&
                memcmp(here.address.bytes, a->bytes, a->family == AF_INET ? 4 : 16) == 0;

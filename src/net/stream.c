@@ -1,12 +1,11 @@
 /* Plain and TLS streams over one descriptor.
  *
- * The owner speaks of reading and writing; TLS may need the opposite direction to do either, and
- * may hold decrypted or undecrypted bytes that epoll cannot see. Both stay in here: `watch`
- * translates what is wanted into what is waited for, on_ready translates back, and the timer
- * `again` reports bytes held by TLS in the next tick. A part of a record is held, too, but cannot
- * be read: after a read that wants more from the socket nothing is reported until there is more
- * (`needs_socket`), or the loop would turn as fast as it can for as long as the peer keeps the rest
- * of the record back. */
+ * The owner asks for reading and writing. TLS may need the opposite direction for either, and may
+ * hold decrypted or undecrypted bytes that epoll does not see. The stream hides both: `watch`
+ * translates the owner's wishes for epoll, on_ready translates events back, and the timer `again`
+ * reports bytes that TLS holds in the next tick. TLS may also hold a part of a record, which cannot
+ * be read: after a read that needs more bytes nothing is reported until some arrive
+ * (`needs_socket`). Otherwise the loop would spin while the peer delays the rest of the record. */
 #include "net/stream.h"
 
 #include <errno.h>
@@ -80,7 +79,7 @@ void stream_close(struct stream *s)
     loop_timer_clear(s->loop, &s->again);
     loop_unwatch(s->loop, &s->io);
     if (s->tls) {
-        /* Without it OpenSSL counts the session as broken and will not resume it. */
+        /* without it OpenSSL would not resume the session */
         if (s->tls_ready && !s->tls_failed) {
             ERR_clear_error();
             (void)SSL_shutdown(s->tls);
@@ -102,7 +101,7 @@ void stream_finish_writing(struct stream *s)
     (void)shutdown(s->io.fd, SHUT_WR);
 }
 
-/* Whether TLS holds bytes that a read may turn into data without the socket's help. */
+/* Reports bytes that TLS holds and that a read can return without new ones from the socket. */
 static void report_held(struct stream *s)
 {
     if (s->tls_ready && (s->want & IO_READ) && !s->needs_socket && SSL_has_pending(s->tls)) {
@@ -138,7 +137,7 @@ static void note_reason(struct stream *s, unsigned long code)
     s->reason = text ? text : "TLS protocol error";
 }
 
-/* The result of a TLS call that did not succeed; *opposite: it waits for the other direction. */
+/* The result of a failed TLS call; *opposite: it waits for the other direction. */
 static enum stream_result tls_failure(struct stream *s, int returned, int opposite_error,
                                       int same_error, bool *opposite)
 {
@@ -157,7 +156,7 @@ static enum stream_result tls_failure(struct stream *s, int returned, int opposi
         return saved_errno != 0 ? STREAM_RESET : STREAM_CLOSED;
     }
     unsigned long code = ERR_peek_error();
-    /* Many peers end without close_notify; HTTP framing tells whether something is missing. */
+    /* many peers close without close_notify; HTTP framing tells whether bytes are missing */
     if (ERR_GET_REASON(code) == SSL_R_UNEXPECTED_EOF_WHILE_READING) {
         s->reason = "the connection was closed during TLS";
         return STREAM_CLOSED;

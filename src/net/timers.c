@@ -57,7 +57,7 @@ static void sift_down(struct timers *t, size_t place, struct timer_entry e)
     put(t, place, e);
 }
 
-/* Puts e at a place whose entry is gone or stale. */
+/* Puts e at a place whose entry is removed or outdated. */
 static void settle(struct timers *t, size_t place, struct timer_entry e)
 {
     if (place > 1 && entry_before(&e, &t->heap[parent_of(place) - 1]))

@@ -1,5 +1,5 @@
-/* OpenSSL contexts, set up once and never touched again. Read-ahead is on: a record then costs
- * one read instead of two (header, body); net/stream.c asks SSL_has_pending for that reason. */
+/* OpenSSL contexts, set up once and never changed. Read-ahead is on, so that a record costs one
+ * read instead of two (header, body); that is why net/stream.c calls SSL_has_pending. */
 #include "net/tls.h"
 
 #include "base/alloc.h"
@@ -16,15 +16,16 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Forward secrecy and authenticated encryption only, for TLS 1.2; 1.3 has nothing else. */
+/* For TLS 1.2 only forward secrecy and authenticated encryption; TLS 1.3 has nothing else. */
 #define SERVER_CIPHERS_TLS12 "ECDHE+AESGCM:ECDHE+CHACHA20"
-/* Where Debian and its kin keep all authorities in one file. OpenSSL's own default is a folder
- * with a file each, which is read at handshakes: disk reads on an event loop. */
+/* The bundle of Debian and related systems. OpenSSL's default is a directory with a file for each
+ * authority, which it would read during handshakes: disk reads on an event loop. */
 #define SYSTEM_CA_FILE "/etc/ssl/certs/ca-certificates.crt"
 
 typedef void session_hook(void *owner, struct ssl_session_st *session);
 
-/* The hook, as the context's ex data: a function pointer cannot be a void pointer in ISO C. */
+/* Holds the hook as the context's ex data: ISO C does not convert a function pointer to a void
+ * pointer. */
 struct hook_box {
     session_hook *hook;
 };
@@ -49,7 +50,7 @@ static char *why(const char *what, const char *file)
     unsigned long code = ERR_peek_last_error();
     const char *reason = ERR_reason_error_string(code);
     struct stat st;
-    /* The newest error is the clearest, except when the file itself could not be read. */
+    /* the last error is the clearest, unless the file itself could not be read */
     if (ERR_SYSTEM_ERROR(ERR_peek_error()))
         reason = strerror(ERR_GET_REASON(ERR_peek_error()));
     else if (stat(file, &st) == 0 && S_ISDIR(st.st_mode))
@@ -63,7 +64,7 @@ static char *why(const char *what, const char *file)
     return text.p;
 }
 
-/* Without it OpenSSL asks the terminal. */
+/* Without it OpenSSL would ask on the terminal. */
 static int no_password(char *to, int size, int writing, void *context)
 {
     (void)to, (void)size, (void)writing, (void)context;
@@ -83,12 +84,12 @@ static SSL_CTX *context_new(const SSL_METHOD *method)
     return context;
 }
 
-/* The lists of RFC 7301, by preference. */
+/* Protocol lists of RFC 7301, preferred ones first. */
 static const unsigned char alpn_both[] = "\x02h2\x08http/1.1";
 static const unsigned char alpn_http1[] = "\x08http/1.1";
 
-/* RFC 7301: picks h2 where it is allowed (`context` is not NULL) or else http/1.1 when offered; a
- * client that offers only others gets no ALPN answer and speaks HTTP/1.1 or leaves. */
+/* RFC 7301: chooses h2 if it is allowed (`context` is not NULL), otherwise http/1.1 if offered. A
+ * client that offers only other protocols gets no ALPN answer; it speaks HTTP/1.1 or closes. */
 static int select_alpn(SSL *tls, const unsigned char **ret, unsigned char *ret_n,
                        const unsigned char *offered, unsigned n, void *context)
 {
@@ -109,7 +110,8 @@ struct ssl_ctx_st *tls_server_new(const char *cert_file, const char *key_file, b
     SSL_CTX *context = context_new(TLS_server_method());
     SSL_CTX_set_options(context, SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA);
     ASSERT(SSL_CTX_set_cipher_list(context, SERVER_CIPHERS_TLS12) == 1);
-    SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF); /* tickets only: no state here */
+    /* tickets only, no state in the server */
+    SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
     ASSERT(SSL_CTX_set_num_tickets(context, 1) == 1);
     SSL_CTX_set_alpn_select_cb(context, select_alpn, http2 ? context : NULL);
     if (SSL_CTX_use_certificate_chain_file(context, cert_file) != 1)
@@ -147,9 +149,9 @@ struct tls_authorities {
     char *ca_file; /* NULL: the system's */
     pthread_t loader;
     pthread_mutex_t lock;
-    bool waited;       /* for the loader; guarded by the lock */
-    X509_STORE *store; /* the loader's until then */
-    char *why;         /* not NULL: they cannot be loaded */
+    bool waited;       /* the loader has been joined; guarded by the lock */
+    X509_STORE *store; /* the loader's until it has been joined */
+    char *why;         /* not NULL: loading failed */
 };
 
 static void *load_authorities(void *context)
@@ -203,7 +205,7 @@ static int on_session(SSL *tls, SSL_SESSION *session)
 {
     const struct hook_box *box = SSL_CTX_get_ex_data(SSL_get_SSL_CTX(tls), hook_index);
     box->hook(SSL_get_app_data(tls), session);
-    return 1; /* the reference is the hook's */
+    return 1; /* the hook owns the reference */
 }
 
 struct ssl_ctx_st *tls_client_new(struct tls_authorities *authorities, bool http2, char **ret_why)
@@ -215,8 +217,8 @@ struct ssl_ctx_st *tls_client_new(struct tls_authorities *authorities, bool http
     }
     SSL_CTX *context = context_new(TLS_client_method());
     SSL_CTX_set_verify(context, SSL_VERIFY_PEER, NULL);
-    /* Many servers close idle connections without close_notify. HTTP's framing tells whether
-     * something is missing; OpenSSL would also refuse to resume such a session. */
+    /* Many servers close idle connections without close_notify. HTTP framing tells whether bytes
+     * are missing; OpenSSL would also refuse to resume such a session. */
     SSL_CTX_set_options(context, SSL_OP_IGNORE_UNEXPECTED_EOF);
     ASSERT(SSL_CTX_set_alpn_protos(context, http2 ? alpn_both : alpn_http1,
                                    http2 ? sizeof alpn_both - 1 : sizeof alpn_http1 - 1) == 0);
@@ -277,7 +279,7 @@ struct ssl_st *tls_client_stream(struct ssl_ctx_st *context, const char *host,
         ASSERT(X509_VERIFY_PARAM_set1_host(param, host, 0) == 1);
         ASSERT(SSL_set_tlsext_host_name(tls, host) == 1);
     }
-    /* A session that does not fit any more only costs a full handshake. */
+    /* an unsuitable session only costs a full handshake */
     if (session && SSL_set_session(tls, session) != 1)
         ERR_clear_error();
     return tls;
