@@ -1,5 +1,5 @@
-/* Joins what intake rejected with what the store decided, in the order of the request. Both lists
- * ascend, so this is one merge. */
+/* Merges the rejections of intake with the verdicts of the store, in the order of the request. Both
+ * lists are ascending. */
 #include "intake/answer.h"
 
 #include "base/limits.h"

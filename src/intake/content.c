@@ -1,5 +1,5 @@
-/* Writes the canonical form into a scratch buffer, reserved once for the largest item that can
- * pass validation, and hashes it. */
+/* Writes the canonical form into a scratch buffer, reserved once for the largest valid item, and
+ * hashes it. */
 #include "intake/content.h"
 
 static char *put_number(char *at, char kind, uint64_t value)
@@ -23,7 +23,7 @@ static char *put_text(char *at, char kind, struct str text)
 static char *put_value(char *at, enum event_field field, const struct json *v,
                        const struct candidate *c)
 {
-    /* Values of these are compared as what they mean, however they were written. */
+    /* these values are compared by their meaning, not by their spelling */
     if (field == FIELD_REVENUE_AMOUNT)
         return put_number(at, 'm', (uint64_t)c->revenue_micros);
     if (field == FIELD_REWARD)
@@ -37,7 +37,7 @@ static char *put_value(char *at, enum event_field field, const struct json *v,
     case JSON_FALSE: *at = 'F'; return at + 1;
     case JSON_NULL: *at = 'N'; return at + 1;
     case JSON_ARRAY:
-    case JSON_OBJECT: break; /* no field takes one: the item was rejected */
+    case JSON_OBJECT: break; /* no field accepts one: the item has been rejected */
     }
     UNREACHABLE();
 }

@@ -1,8 +1,8 @@
-/* The members of an event as it is reported: one row each (contract, section 3). Internal.
+/* The members of a reported event, one row each (contract, section 3). Internal.
  *
- * The number stands in what is hashed for `candidate.content`, which is kept for ever: rows are
- * only ever added, numbers never change. `on`: the types that may have it; `required`: those that
- * must. A reversal takes PanelistId and the offer's fields from its original. */
+ * The numbers are part of the content hash, which is stored for ever: rows may be added, but
+ * numbers never change. `on`: the types that may have the member; `required`: those that must. A
+ * reversal takes PanelistId and the offer's fields from its original. */
 #pragma once
 
 #include "domain/event.h"

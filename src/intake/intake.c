@@ -1,10 +1,10 @@
-/* From a body to items: reads the JSON, finds each item's client, and sorts the judged items into
- * candidates and rejections. The directory is locked once for the whole batch; the settings of
- * each app are copied once per batch, so that candidates hold no reference to the directory.
+/* From a body to items: parses the JSON, finds each item's client, and separates candidates from
+ * rejections. The directory is locked once for the whole batch, and each app's settings are copied
+ * once, so that candidates hold no reference to the directory.
  *
- * The tree of the JSON is larger than what comes of it and is not needed once the items are
- * judged, while the candidates may wait for the store: it has an arena of its own, and texts that
- * had to be unescaped are copied out of it. All others are borrowed from the body. */
+ * The JSON tree is large and not needed after the items are judged, while the candidates may wait
+ * for the store. So the tree has an arena of its own, and texts that had to be unescaped are copied
+ * out of it. All other texts borrow from the body. */
 #include "intake/intake.h"
 
 #include "base/alloc.h"
@@ -21,19 +21,19 @@ struct intake {
     uint32_t magic;
     struct directory *directory;
     struct hash_secret secret;
-    struct buf scratch; /* of content hashes */
+    struct buf scratch; /* for content hashes */
 };
 
 /* One request being read. */
 struct reading {
     struct intake *intake;
     const struct intake_request *request;
-    struct arena *arena; /* the caller's: what is handed out */
-    struct arena tree;   /* gone when the call returns */
+    struct arena *arena; /* the caller's, for the results */
+    struct arena tree;   /* freed when the call returns */
     const struct app_terms *terms[TERMS_CACHE];
     struct intake_items out;
     uint32_t next_index;
-    size_t listed; /* problems of all items so far */
+    size_t listed; /* number of problems of all items so far */
 };
 
 struct intake *intake_new(struct directory *directory, const struct hash_secret *secret)
@@ -65,7 +65,7 @@ enum intake_format intake_format_of(struct str content_type)
     return INTAKE_UNSUPPORTED;
 }
 
-/* Under the directory's lock. */
+/* With the directory locked. */
 static const struct app_terms *terms_of(struct reading *r, uint32_t app_no)
 {
     const struct app_terms **cached = &r->terms[app_no % TERMS_CACHE];
@@ -79,8 +79,8 @@ static const struct app_terms *terms_of(struct reading *r, uint32_t app_no)
     return copy;
 }
 
-/* The client may be unknown, or it or its partner disabled. A disabled app's events are taken:
- * its callbacks wait. */
+/* The client may be unknown or disabled, or its partner may be disabled. Events of a disabled app
+ * are accepted; its callbacks wait. */
 static void find_client(struct reading *r, const struct json *id, struct item_faults *faults,
                         struct item_client *ret, struct str *ret_id)
 {
@@ -94,7 +94,7 @@ static void find_client(struct reading *r, const struct json *id, struct item_fa
     const struct client *client = directory_client_locked(d, id->text);
     uint32_t only = r->request->account_no;
     if (!client || (only && client->account_no != only)) {
-        /* Clients are never removed: what was accepted before came from one that is known. */
+        /* clients are never removed, so no event of this one was accepted before */
         problem_add(&faults->own, STR("ClientId"), "unknown_client", "there is no such client");
         r->out.doubt = true;
         return;
@@ -113,7 +113,7 @@ static void find_client(struct reading *r, const struct json *id, struct item_fa
     *ret_id = id->text;
 }
 
-/* A text that outlives the tree. */
+/* A copy of the text if it would not outlive the tree. */
 static struct str keep(struct reading *r, struct str s)
 {
     struct str body = r->request->body;
@@ -145,7 +145,7 @@ static void reject(struct reading *r, uint32_t index, struct str event_id, struc
                                   .faults = *faults};
 }
 
-/* Of a string without its quotes. */
+/* A string without its quotes. */
 static struct str source_of(const struct json *item)
 {
     switch (item->type) {
@@ -245,7 +245,7 @@ static void read_line(struct reading *r, struct str line)
 {
     struct json *v = NULL;
     struct str why = STR_NONE;
-    arena_reset(&r->tree); /* of the line before */
+    arena_reset(&r->tree); /* the tree of the previous line */
     if (json_parse_items(&r->tree, line, &v, &why)) {
         read_item(r, v);
         return;

@@ -1,16 +1,16 @@
-/* It comes in: from the bytes of a request to judged items (contract, section 3).
+/* From the bytes of a request to judged items (contract, section 3).
  *
- * Each item is judged alone: the good ones become candidates for the store, the others rejections
- * with every fault that was found. What only the store can know (duplicates and originals) is left
- * to its verdicts; the answer (intake/answer.h) puts both together.
+ * Each item is judged alone: a valid one becomes a candidate for the store, any other a rejection
+ * with every fault found. The store's verdicts decide what only the store knows (duplicates and
+ * originals); the answer (intake/answer.h) combines both.
  *
- * A duplicate is recognised before every judgement that depends on anything but the item's own
- * bytes. So an item that is good by itself, but is refused for what may have changed since it was
- * first sent (the time, the settings of client and app), is a candidate too, marked `refused`,
- * with its reasons kept here until the store has said whether it is a duplicate.
+ * Duplicates are recognised before any judgement that depends on more than the item's own bytes. So
+ * an item that is valid by itself, but refused for something that may have changed since it was
+ * first sent (the time, the settings of client and app), becomes a candidate, too: it is marked
+ * `refused`, and its reasons are kept here until the store says whether it is a duplicate.
  *
- * A `struct intake` belongs to one thread. All results are in the caller's arena and borrow the
- * body, so both must live until the store is done with the candidates. */
+ * A `struct intake` belongs to one thread. All results are in the caller's arena and borrow from
+ * the body, so both must live until the store is done with the candidates. */
 #pragma once
 
 #include "accounts/accounts.h"
@@ -20,20 +20,20 @@ enum intake_format { INTAKE_JSON, INTAKE_NDJSON, INTAKE_UNSUPPORTED };
 
 #define INTAKE_UNSUPPORTED_TEXT "Send events as application/json or application/x-ndjson."
 
-/* By the media type, whatever its parameters; absent is JSON. */
+/* By the media type without its parameters; absent means JSON. */
 enum intake_format intake_format_of(struct str content_type);
 
 struct intake_request {
     struct str body;
     enum intake_format format;
-    int64_t now_ms;      /* arrival: the default Timestamp, the middle of the time window */
-    uint32_t account_no; /* only this account's clients are known; 0: everybody's */
-    bool imported;       /* events of any age, whose callbacks are skipped */
+    int64_t now_ms;      /* arrival: the default Timestamp, and the middle of the time window */
+    uint32_t account_no; /* only this account's clients are known; 0: all clients */
+    bool imported;       /* events of any age; their callbacks are skipped */
 };
 
 struct intake_rejection {
     uint32_t index;      /* in the request, from 0 */
-    struct str event_id; /* absent: none that could be shown */
+    struct str event_id; /* absent: none that can be shown */
     struct str source;   /* the item as it was sent */
     struct problems faults;
 };
@@ -41,12 +41,12 @@ struct intake_rejection {
 struct intake_items {
     struct candidate *items;
     uint32_t *indexes;         /* of the items, ascending */
-    struct str *sources;       /* of the items, as they were sent */
-    struct problems *refusals; /* of the items that are `refused`: why; else empty */
+    struct str *sources;       /* the items as they were sent */
+    struct problems *refusals; /* why an item is `refused`; otherwise empty */
     size_t count;
     struct intake_rejection *rejected; /* ascending */
     size_t rejected_count;
-    bool doubt; /* an item's client is unknown or disabled here: another node may know better */
+    bool doubt; /* an item's client is unknown or disabled here, and another node may know better */
 };
 
 enum intake_result {
@@ -56,7 +56,7 @@ enum intake_result {
 };
 
 struct intake;
-/* Both arguments are borrowed. `secret` keys the hashes by which the store knows events. */
+/* Both arguments are borrowed. `secret` keys the hashes of events. */
 struct intake *intake_new(struct directory *directory, const struct hash_secret *secret);
 void intake_free(struct intake *intake);
 

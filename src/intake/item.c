@@ -1,5 +1,5 @@
-/* Finding and judging the members of one event. Every fault is added, so that its sender can mend
- * all of them at once; details name the limit. */
+/* Finds and judges the members of one event. Every fault is added, so that the sender can fix all
+ * of them at once; details name the limit. */
 #include "intake/item.h"
 
 #include "base/buf.h"
@@ -77,10 +77,10 @@ static void wrong_type_of_event(struct problems *faults, const struct field_row 
     buf_free(&types);
 }
 
-/* Which fields must and which must not be there, once the type is known. */
+/* Checks which fields are missing and which must not be there. */
 static void judge_presence(const struct item *item, enum event_type type, struct problems *faults)
 {
-    /* Without a type only what every event needs can be asked for. */
+    /* without a type only fields of every event can be required */
     for (int field = 1; field <= EVENT_FIELD_LAST; field++) {
         const struct field_row *row = &rows[field];
         bool required = type ? row->required & (1u << type) : row->required == ON_ALL;
@@ -101,7 +101,8 @@ static enum event_type judge_type(const struct json *v, struct problems *faults)
     return type;
 }
 
-/* Whether a claw-back is taken is a switch of the app's, which may have been on before. */
+/* The app's switch NegativeAdHoc decides whether a claw-back is accepted; it may have been on
+ * before. */
 static void judge_claw_back(const struct item_client *client, const struct candidate *c,
                             struct problems *of_now)
 {
@@ -115,7 +116,7 @@ static void judge_claw_back(const struct item_client *client, const struct candi
                     "must not be negative: the app's NegativeAdHoc is off");
 }
 
-/* What is wrong with an ad_hoc's amounts whatever the app allows. */
+/* Faults of an ad_hoc's amounts that no setting allows. */
 static void judge_signs(const struct item *item, const struct candidate *c, struct problems *faults)
 {
     const struct json *reason = item->field[FIELD_REASON];
@@ -192,7 +193,7 @@ static void judge_texts(const struct item *item, enum event_type type, struct pr
         value_event_id(original, STR("OriginalRewardId"), faults, &c->original_reward_id);
 }
 
-/* The reward that the app's ratio makes of it must be one that can be paid. */
+/* The reward by the app's ratio must be one that can be paid. */
 static void judge_computed_reward(const struct candidate *c, struct problems *faults)
 {
     bool by_ratio = c->type == EVENT_SURVEY_COMPLETED || c->type == EVENT_OFFER_COMPLETED ||

@@ -1,5 +1,5 @@
-/* Values of an event's members: each function reads one, adds a fault when it is wrong and leaves
- * the output untouched then, as with an absent member (NULL). Internal to intake/. */
+/* Values of an event's members: each function reads one, and adds a fault if it is wrong. The
+ * output stays untouched after a fault and for an absent member (NULL). Internal to intake/. */
 #pragma once
 
 #include "base/problem.h"
@@ -7,10 +7,10 @@
 
 struct amount_range {
     struct str name;
-    int64_t least, most; /* millionths, inclusive; 0, 0: events of this type carry no amounts */
+    int64_t least, most; /* millionths, inclusive; 0, 0: events of this type have no amounts */
 };
 
-/* Whether there is a good amount. */
+/* True if there is a valid amount. */
 bool value_amount(const struct json *v, const struct amount_range *range, struct problems *faults,
                   int64_t *ret_micros);
 /* EventId, OriginalRewardId: [A-Za-z0-9][A-Za-z0-9_:-]{0,127}. */
@@ -18,11 +18,11 @@ void value_event_id(const struct json *v, struct str name, struct problems *faul
                     struct str *ret);
 void value_text(const struct json *v, struct str name, size_t least_bytes, size_t most_bytes,
                 struct problems *faults, struct str *ret);
-/* null is as good as absent; at most LIMIT_TEXT_BYTES. */
+/* null counts as absent; at most LIMIT_TEXT_BYTES. */
 void value_optional_text(const struct json *v, struct str name, struct problems *faults,
                          struct str *ret);
 void value_bool(const struct json *v, struct str name, struct problems *faults, bool *ret);
-/* An integer from 1 to 2^53 - 1. */
-/* A string, or an integer, which is kept as its digits. */
+/* A string, or an integer, which is stored as its digits. */
 void value_offer_goal_id(const struct json *v, struct problems *faults, struct str *ret);
+/* An integer from 1 to 2^53 - 1. */
 void value_offer_id(const struct json *v, struct problems *faults, int64_t *ret);
