@@ -1,9 +1,9 @@
-/* A receiver's answer: see answer.h. */
+/* Parses a receiver's answer: see answer.h. */
 #include "send/answer.h"
 
 #include "domain/clock.h"
 
-/* Beyond any schedule, and far from overflow in milliseconds. */
+/* Longer than any schedule, and far from overflow in milliseconds. */
 #define RETRY_AFTER_MAX_S INT64_C(100000000)
 
 static struct answer *answer_of(llhttp_t *parser)
@@ -22,7 +22,7 @@ static bool is_interim(const llhttp_t *parser)
     return parser->status_code / 100 == 1;
 }
 
-/* Trailers of a chunked body come through the same callbacks; they are dropped. */
+/* The callbacks also get the trailers of a chunked body, which are dropped. */
 static int on_header_bytes(llhttp_t *parser, const char *at, size_t n)
 {
     struct answer *answer = answer_of(parser);
@@ -91,7 +91,7 @@ static const llhttp_settings_t answer_settings = {
     .on_message_complete = on_message_complete,
 };
 
-#define HEADERS_BYTES_LIKELY 256 /* room at once, not in steps */
+#define HEADERS_BYTES_LIKELY 256 /* reserved at once */
 
 void answer_begin(struct answer *answer, struct buf *ret_headers, struct buf *ret_body)
 {
@@ -111,7 +111,7 @@ static void note_first(struct answer *answer, const char *p, size_t n)
     answer->first_bytes = (uint8_t)(answer->first_bytes + take);
 }
 
-/* Headers are fed no further than their bound, so that one large read cannot pass it. */
+/* Headers are fed only up to their bound, so that one large read cannot exceed it. */
 static enum answer_result feed_part(struct answer *answer, const char *p, size_t n,
                                     size_t *ret_used)
 {

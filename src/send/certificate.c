@@ -1,7 +1,7 @@
-/* What is wrong with a receiver's certificate, so that its owner can mend it. OpenSSL's own words
- * say that a name does not match, but neither which was wanted nor which there are; and when
- * verification fails, the certificate is gone by the time the handshake reports it. So the
- * reason is made while OpenSSL verifies. Nothing here changes its verdict. */
+/* Describes what is wrong with a receiver's certificate, so that its owner can fix it. OpenSSL says
+ * that a name does not match, but not which name was expected and which the certificate has; and
+ * after a failed verification the certificate is gone when the handshake reports it. So the reason
+ * is made while OpenSSL verifies, without changing the result. */
 #include "send/internal.h"
 
 #include "base/alloc.h"
@@ -38,8 +38,8 @@ static bool add_name(struct buf *to, const GENERAL_NAME *name)
     return true;
 }
 
-/* "a.example, b.example and 3 more"; what only stands in the subject is not a name any more
- * (RFC 6125, section 6.4.4 and RFC 9525). */
+/* "a.example, b.example and 3 more"; a name in the subject only does not count any more (RFC 6125,
+ * section 6.4.4 and RFC 9525). */
 static void add_names(struct buf *to, X509 *certificate)
 {
     GENERAL_NAMES *names = X509_get_ext_d2i(certificate, NID_subject_alt_name, NULL, NULL);

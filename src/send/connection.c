@@ -1,9 +1,9 @@
-/* Bytes out and in, on one connection.
+/* Writing and reading on one connection.
  *
- * Reading is wanted all the time, so that an exchange on an idle connection costs one write and
- * one read and no call about readiness; a close by the peer is seen as it comes. The answer may
- * come before the request is sent. Whatever finishes a job is the last thing done: `done` may
- * use this very connection again or close it. */
+ * Reading is always wanted, so that an exchange on an idle connection costs one write and one read
+ * and no epoll call, and a close by the peer is noticed at once. The answer may come before the
+ * request is sent. Finishing a job must be the last action: `done` may reuse this connection or
+ * close it. */
 #include "send/internal.h"
 
 #include "base/alloc.h"
@@ -22,13 +22,13 @@ static void draining_unlink(struct connection *c)
     loop_timer_clear(c->sender->loop, &c->timer);
 }
 
-/* ---- requests that are to be written
+/* ---- requests to be written
  *
- * Those of one tick are written one behind the other when all are built: the receiver, or the
- * kernel on its behalf, is woken once for several of them, which is a fifth of what sending costs
+ * Requests of one tick are written one after the other when all are built: then the receiver, or
+ * the kernel for it, is woken once for several of them, which saves a fifth of the cost of sending
  * on one machine. */
 
-#define OWING_MOST 32 /* the first waits for no more than so many to be built */
+#define OWING_MOST 32 /* requests that are built before the first is written */
 
 static void owe(struct connection *c)
 {
@@ -89,7 +89,7 @@ void connection_close(struct connection *c)
     line_poke(s);
 }
 
-/* Parts from its job: it is closed, or kept for the next. */
+/* Separates the connection from its job: it is closed, or kept for reuse. */
 static void part(struct connection *c, bool reusable)
 {
     struct job *job = c->job;
@@ -208,8 +208,8 @@ void connection_open(struct job *job, int fd, const struct address *address)
 
 /* ---- writing */
 
-/* What the socket does not take is kept; a failure is left to reading, which may still find an
- * answer (a refusal sent before the request was read) or the reason. */
+/* Keeps the bytes that the socket does not take. A failure is left to reading, which may still find
+ * an answer (a refusal sent before the request was read) or the reason. */
 void connection_write(struct connection *c, const char *p, size_t n)
 {
     size_t written = 0;
@@ -274,7 +274,7 @@ static bool is_reusable(struct connection *c, bool all_used)
     if (!all_used || !c->answer.keep_alive || c->owes_request || c->write_failed ||
         c->unsent.n > 0 || connection_is_old(c))
         return false;
-    /* Bytes that TLS holds are session tickets, or more than was asked for. */
+    /* TLS may hold session tickets, or data that was not asked for */
     return !c->stream.tls || !SSL_has_pending(c->stream.tls) ||
            stream_read(&c->stream, more, sizeof more, &n) == STREAM_AGAIN;
 }
@@ -315,7 +315,7 @@ static void fail_protocol(struct connection *c)
     buf_free(&what);
 }
 
-/* The peer closed, or the connection broke. */
+/* The peer has closed the connection, or the connection broke. */
 static void on_gone(struct connection *c, enum stream_result result)
 {
     struct job *job = c->job;
@@ -333,25 +333,26 @@ static void on_gone(struct connection *c, enum stream_result result)
         return;
     }
     if (c->used && !job->retried && result != STREAM_TLS_ERROR) {
-        /* It closed the idle connection while we took it up: no fault of either side. */
+        /* the peer closed the idle connection while it was taken for this job: nobody's fault */
         job->retried = true;
         part(c, false);
         job_open_fresh(job);
         return;
     }
     if (result == STREAM_TLS_ERROR)
-        fail_handshake(c, result); /* TLS 1.3 servers refuse a client after its handshake */
+        /* TLS 1.3 servers refuse a client after the client's handshake has finished */
+        fail_handshake(c, result);
     else
         fail(c, ATTEMPT_RESET,
              result == STREAM_RESET ? "reset the connection without an answer"
                                     : "closed the connection without an answer");
 }
 
-/* Whether to read on. */
+/* True: read on. */
 static bool on_bytes(struct connection *c, const char *p, size_t n)
 {
     size_t used = 0;
-    if (c->state == CONNECTION_IDLE) { /* nothing was asked: a 408, or worse */
+    if (c->state == CONNECTION_IDLE) { /* no request is open: a 408, or worse */
         connection_close(c);
         return false;
     }
@@ -403,7 +404,7 @@ static void connection_ready(struct stream *stream, int events)
         connection_write(c, c->unsent.p + c->unsent_at, c->unsent.n - c->unsent_at);
         if (c->h2 && c->unsent.n == 0) {
             multiplex_go_on(c);
-            return; /* it may be gone; what there is to read is reported again */
+            return; /* the connection may be gone; unread bytes are reported again */
         }
     }
     if (!(events & IO_READ))
@@ -412,7 +413,7 @@ static void connection_ready(struct stream *stream, int events)
         multiplex_read(c);
         return;
     }
-    /* Once: what is left is reported again. A full buffer means that more is there. */
+    /* reads once: remaining bytes are reported again */
     size_t n = 0;
     enum stream_result result = stream_read(stream, c->sender->input, INPUT_BYTES, &n);
     if (result == STREAM_OK)

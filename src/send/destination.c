@@ -1,8 +1,8 @@
-/* Destinations (scheme://host:port) and the connections that lie idle.
+/* Destinations (scheme://host:port) and the idle connections.
  *
- * An idle connection is on two lists: its destination's stack (used last, taken first, so that
- * the surplus of a burst grows old and goes) and the sender's list by time (for the time limit
- * and for eviction at the bound). */
+ * An idle connection is on two lists: its destination's stack (the last used is taken first, so
+ * that the surplus of a burst ages and is closed) and the sender's list by time (for the idle
+ * timeout and for eviction at the bound). */
 #include "send/internal.h"
 
 #include "base/alloc.h"
@@ -99,7 +99,7 @@ bool idle_close_oldest(struct sender *s)
     return true;
 }
 
-/* When the connection idle for longest has been so for long enough; INT64_MAX: none is. */
+/* When the oldest idle connection reaches the idle timeout; INT64_MAX: there is none. */
 static int64_t idle_ends_mono_ms(const struct sender *s)
 {
     if (s->idle.count == 0)
@@ -107,8 +107,8 @@ static int64_t idle_ends_mono_ms(const struct sender *s)
     return CONTAINER_OF(s->idle.first, struct connection, link)->idle_mono_ms + s->options.idle_ms;
 }
 
-/* Set when the first connection becomes idle and then left alone: taking and giving back, which
- * happens at each exchange, costs nothing here. */
+/* The timer is set when the first connection becomes idle and then stays, so that taking and
+ * returning connections does not touch it. */
 void idle_timer_fire(struct timer *timer)
 {
     struct sender *s = CONTAINER_OF(timer, struct sender, idle_timer);

@@ -1,11 +1,11 @@
-/* What is said of an exchange that failed. A file of its own: delivery says it too, whatever sends.
- */
+/* The sentence about a failed exchange. In a file of its own because delivery uses it with any
+ * sender. */
 #include "send/send.h"
 
 void exchange_set_detail(struct exchange *x, struct str sentence)
 {
     size_t n = sentence.n < sizeof x->detail ? sentence.n : sizeof x->detail - 1;
-    /* Nothing that could confuse a log or a terminal. */
+    /* no bytes that could confuse a log or a terminal */
     for (size_t i = 0; i < n; i++)
         x->detail[i] = sentence.p[i] >= 0x20 && sentence.p[i] < 0x7f ? sentence.p[i] : '?';
     if (n < sentence.n)

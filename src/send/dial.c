@@ -1,4 +1,4 @@
-/* Connecting to one of several addresses: see dial.h. */
+/* Connects to one of several addresses: see dial.h. */
 #include "send/dial.h"
 
 #include "net/socket.h"
@@ -25,7 +25,7 @@ static void try_close(struct dial *dial, struct dial_try *try)
 
 static void on_connected(struct io *io, int events);
 
-/* Begins with the next address that does not fail on the spot. */
+/* Starts the next address that does not fail at once. */
 static void try_next(struct dial *dial)
 {
     while (dial->begun < dial->address_count) {
@@ -41,7 +41,7 @@ static void try_next(struct dial *dial)
         dial->error = error;
         dial->failed_last = dial->begun - 1;
     }
-    if (dial->under_way == 0) /* all failed: said from the timer, never from dial_start */
+    if (dial->under_way == 0) /* all failed: reported by the timer, never from dial_start */
         loop_timer_set(dial->loop, &dial->timer, loop_mono_ms(dial->loop));
     else if (dial->begun < dial->address_count)
         loop_timer_set(dial->loop, &dial->timer, loop_mono_ms(dial->loop) + HEAD_START_MS);

@@ -1,5 +1,5 @@
-/* Connecting to one of several addresses: each gets a head start of 250 ms before the next is
- * tried beside it, and the first to connect wins (RFC 8305, sections 5 and 6, simplified). */
+/* Connects to one of several addresses: each has 250 ms before the next is tried in parallel, and
+ * the first to connect wins (RFC 8305, sections 5 and 6, simplified). */
 #pragma once
 
 #include "base/limits.h"
@@ -9,20 +9,20 @@
 struct dial;
 
 struct dial_try {
-    struct io io; /* fd -1: over or not begun */
+    struct io io; /* fd -1: ended or not begun */
     struct dial *dial;
 };
 
-/* The caller's memory, zero-initialised, then the upper part filled. */
+/* The caller's memory, zero-initialised, then the members up to `done` filled. */
 struct dial {
     struct loop *loop;
     uint16_t port;
-    size_t address_count; /* 1..LIMIT_DIAL_ADDRESSES, in the order to be tried */
+    size_t address_count; /* 1..LIMIT_DIAL_ADDRESSES, in the order to try them */
     struct address addresses[LIMIT_DIAL_ADDRESSES];
-    /* The local address to bind for a family; family 0: none. */
+    /* Local address to bind, by family; family 0: none. */
     struct address source_v4, source_v6;
-    /* Never from dial_start. fd >= 0: connected to *address, the caller's from now. -1: every
-     * address failed, the last one, *address, with `error` (an errno). */
+    /* Never called from dial_start. fd >= 0: connected to *address; the caller owns fd. -1: every
+     * address failed; `error` is the errno of the last one, *address. */
     void (*done)(struct dial *dial, int fd, const struct address *address, int error);
 
     struct dial_try tries[LIMIT_DIAL_ADDRESSES];
@@ -32,4 +32,4 @@ struct dial {
 };
 
 void dial_start(struct dial *dial);
-void dial_cancel(struct dial *dial); /* closes what is under way; done is not called */
+void dial_cancel(struct dial *dial); /* closes all connections; done is not called */

@@ -1,8 +1,8 @@
-/* HTTP/2 as bytes: see h2.h.
+/* The bytes of HTTP/2: see h2.h.
  *
- * nghttp2 knows our streams by their user data, which is NULL once a stream is forgotten; it is
- * also how the body's bytes are found, so that nothing of it is read for a stream whose caller
- * has gone. nghttp2 must not be entered again from its callbacks: they only note, h2_next tells. */
+ * nghttp2 knows a stream by its user data, which is NULL after h2_forget. The body's bytes are
+ * found by it, too, so that nothing is read from a caller that has gone. nghttp2 must not be
+ * entered again from its callbacks: they only note changes, which h2_next reports. */
 #include "send/h2.h"
 
 #include "base/alloc.h"
@@ -12,24 +12,24 @@
 #include <stdlib.h>
 
 #define H2_MAGIC 0x48325345u
-#define FIRST_STREAMS 100  /* what peers should allow at least (RFC 9113, section 6.5.2) */
-#define HEADERS_MOST 32    /* lines of one request */
-#define RESET_FRAMES 64    /* that may cross our reset of a stream */
-#define HEADER_OVERHEAD 32 /* of a line, as its size is reckoned (RFC 9113, section 10.5.1) */
+#define FIRST_STREAMS 100  /* the recommended minimum for peers (RFC 9113, section 6.5.2) */
+#define HEADERS_MOST 32    /* in one request */
+#define RESET_FRAMES 64    /* that may still arrive after a stream was reset */
+#define HEADER_OVERHEAD 32 /* per line, added to its size (RFC 9113, section 10.5.1) */
 
 struct h2 {
     uint32_t magic;
     nghttp2_session *session;
     struct h2_stream *changed_first, *changed_last;
     uint32_t open;
-    uint32_t first_streams;          /* allowed until the peer says otherwise */
-    int64_t idle_frames, idle_bytes; /* below 0: what may still come of streams that we reset */
+    uint32_t first_streams;          /* allowed until the peer's SETTINGS come */
+    int64_t idle_frames, idle_bytes; /* below 0: allowance for streams that were reset here */
     bool settings_came, leaving, gave_up;
     uint32_t leaving_code, gave_up_code;
-    const char *why; /* our own reason for being broken, */
+    const char *why; /* the reason of h2_broken found here, */
     char *said;      /* or nghttp2's */
     uint8_t last_frame;
-    char first[8]; /* bytes, to say what came instead of HTTP/2 */
+    char first[8]; /* bytes, to show what came instead of HTTP/2 */
     uint8_t first_bytes;
 };
 
@@ -73,7 +73,7 @@ static void refuse(struct h2 *h2, struct h2_stream *stream, const char *why)
     reset_stream(h2, stream->id, NGHTTP2_PROTOCOL_ERROR);
 }
 
-/* ---- frames in */
+/* ---- received frames */
 
 static const char *frame_name(uint8_t type)
 {
@@ -118,7 +118,7 @@ static int status_of(struct str value)
     return status;
 }
 
-/* Trailers come this way too; they are dropped. */
+/* Gets trailers, too, which are dropped. */
 static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *name,
                      size_t name_n, const uint8_t *value, size_t value_n, uint8_t flags,
                      void *context)
@@ -173,8 +173,7 @@ static void end_of_headers(struct h2 *h2, struct h2_stream *stream)
     note_changed(h2, stream);
 }
 
-/* The peer has said all. A request that it does not want the rest of is ended by us (RFC 9113,
- * section 8.1). */
+/* The peer has ended the stream. An unfinished request is then reset (RFC 9113, section 8.1). */
 static void end_of_answer(struct h2 *h2, struct h2_stream *stream)
 {
     if (stream->end != H2_OPEN)
@@ -232,7 +231,7 @@ static int on_data(nghttp2_session *session, uint8_t flags, int32_t id, const ui
     return 0;
 }
 
-/* What nghttp2 finds wrong, in its words. */
+/* Stores nghttp2's description of an error. */
 static int on_error(nghttp2_session *session, int code, const char *text, size_t n, void *context)
 {
     struct h2 *h2 = context;
@@ -260,7 +259,7 @@ static int on_invalid_frame(nghttp2_session *session, const nghttp2_frame *frame
     }
     if (stream && stream->end == H2_OPEN) {
         stream->said = xstrdup(h2->said);
-        set_end(h2, stream, H2_BAD); /* nghttp2 resets it, or gives up the connection */
+        set_end(h2, stream, H2_BAD); /* nghttp2 resets the stream or ends the connection */
     }
     return 0;
 }
@@ -282,7 +281,7 @@ static int on_stream_close(nghttp2_session *session, int32_t id, uint32_t code, 
     return 0;
 }
 
-/* ---- frames out */
+/* ---- sent frames */
 
 static int on_frame_send(nghttp2_session *session, const nghttp2_frame *frame, void *context)
 {
@@ -290,7 +289,7 @@ static int on_frame_send(nghttp2_session *session, const nghttp2_frame *frame, v
     (void)session;
     if (frame->hd.stream_id != 0)
         stream = stream_of(context, frame->hd.stream_id);
-    if (frame->hd.type == NGHTTP2_GOAWAY) { /* nghttp2 says it when the peer breaks a rule */
+    if (frame->hd.type == NGHTTP2_GOAWAY) { /* nghttp2 sends it if the peer breaks a rule */
         struct h2 *h2 = context;
         h2->gave_up = true;
         h2->gave_up_code = frame->goaway.error_code;
@@ -305,7 +304,7 @@ static int on_frame_send(nghttp2_session *session, const nghttp2_frame *frame, v
     return 0;
 }
 
-/* A request that never went out: the peer left before it was its turn, or it was cancelled. */
+/* A request was never sent: the peer left first, or it was cancelled. */
 static int on_frame_not_send(nghttp2_session *session, const nghttp2_frame *frame, int code,
                              void *context)
 {
@@ -313,7 +312,7 @@ static int on_frame_not_send(nghttp2_session *session, const nghttp2_frame *fram
     (void)code;
     if (frame->hd.type != NGHTTP2_HEADERS ||
         nghttp2_session_find_stream(session, frame->hd.stream_id))
-        return 0; /* the rest comes by on_stream_close */
+        return 0; /* on_stream_close handles the others */
     h2->open--;
     struct h2_stream *stream = stream_of(h2, frame->hd.stream_id);
     if (stream) {
@@ -377,7 +376,7 @@ struct h2 *h2_new(uint32_t first_streams)
 void h2_free(struct h2 *h2)
 {
     CHECK_MAGIC(h2, H2_MAGIC);
-    nghttp2_session_del(h2->session); /* without callbacks */
+    nghttp2_session_del(h2->session); /* does not call the callbacks */
     free(h2->said);
     h2->magic = 0;
     free(h2);
@@ -506,14 +505,14 @@ void h2_output(struct h2 *h2, struct buf *to, size_t most)
     while (to->n < most) {
         const uint8_t *p = NULL;
         ssize_t n = nghttp2_session_mem_send(h2->session, &p);
-        ASSERT(n >= 0); /* memory, or a callback that failed: neither happens */
+        ASSERT(n >= 0); /* out of memory, or a failed callback: neither happens */
         if (n == 0 || h2->why)
             return;
         buf_add(to, p, (size_t)n);
     }
 }
 
-/* ---- words */
+/* ---- sentences */
 
 void h2_print_why(struct buf *to, const struct h2 *h2)
 {

@@ -1,17 +1,17 @@
-/* HTTP/2 as bytes: the client's half of one connection (RFC 9113), many requests on it and an
- * answer for each. Pure: no socket, no clock, so that it can be fuzzed. nghttp2 cuts frames, packs
- * headers (RFC 7541) and checks the rules; around it stand the bounds of answer.h, and three of
- * HTTP/2's own:
+/* The bytes of HTTP/2: the client's half of one connection (RFC 9113), with many requests and an
+ * answer to each. Pure: no socket, no clock, so that it can be fuzzed. nghttp2 parses frames,
+ * compresses headers (RFC 7541) and checks the rules; this code adds the bounds of answer.h, and
+ * three for HTTP/2:
  *
- * - a stream's window is LIMIT_ATTEMPT_BODY_DRAINED_BYTES and is never opened again: a peer cannot
- *   send more of a body than we would read;
+ * - a stream's window is LIMIT_ATTEMPT_BODY_DRAINED_BYTES and is never enlarged, so that a peer
+ *   cannot send more of a body than would be read;
  * - frames between one answer and the next are counted: LIMIT_HTTP2_FRAMES_IDLE of PING, SETTINGS,
- *   WINDOW_UPDATE, CONTINUATION, empty DATA or anything else break the connection, and so do
- *   LIMIT_HTTP2_BYTES_IDLE of what is not a body;
- * - nothing may be pushed.
+ *   WINDOW_UPDATE, CONTINUATION, empty DATA or any other break the connection, and so do
+ *   LIMIT_HTTP2_BYTES_IDLE bytes outside of bodies;
+ * - server push is disabled.
  *
- * What happened to a stream is found out with h2_next after each h2_feed, never by a call from
- * within. As with HTTP/1.1 an outcome is certain once the final headers are complete. */
+ * h2_next reports changes of streams after each h2_feed; there are no callbacks. As with HTTP/1.1
+ * an outcome is certain when the final headers are complete. */
 #pragma once
 
 #include "base/buf.h"
@@ -20,15 +20,17 @@
 struct h2;
 
 enum h2_end {
-    H2_OPEN,    /* more may come */
-    H2_ENDED,   /* the answer is complete */
-    H2_REFUSED, /* the peer has not begun with it and will not: REFUSED_STREAM, or GOAWAY names an
-                 * earlier one as the last. Safe to try again (RFC 9113, section 8.7) */
-    H2_RESET,   /* by the peer: code */
-    H2_BAD,     /* against the rules, or over a bound: h2_stream_print_why; reset by us */
+    H2_OPEN,  /* more may come */
+    H2_ENDED, /* the answer is complete */
+    /* the peer has not processed it and will not: REFUSED_STREAM, or GOAWAY names an earlier one as
+     * the last. Safe to retry (RFC 9113, section 8.7) */
+    H2_REFUSED,
+    H2_RESET, /* by the peer: code */
+    H2_BAD,   /* breaks a rule or a bound: h2_stream_print_why; it has been reset here */
 };
 
-/* The caller's memory, from h2_submit to h2_forget; zero-initialised, the upper part filled. */
+/* The caller's memory, from h2_submit to h2_forget; zero-initialised, the members up to
+ * request_body filled. */
 struct h2_stream {
     struct buf *headers; /* "name: value\n" lines of the final answer, */
     struct buf *body;    /* and its first LIMIT_ATTEMPT_BODY_KEPT_BYTES; NULL: not kept */
@@ -36,19 +38,19 @@ struct h2_stream {
 
     enum h2_end end;
     uint32_t code; /* H2_RESET: RFC 9113, section 7 */
-    int status;    /* final; 0 before headers_complete */
+    int status;    /* final; 0 until headers_complete */
     bool headers_complete;
     bool begun;        /* any byte of an answer has come */
-    bool headers_sent; /* of the request; false: the peer does not allow another stream yet */
-    bool sent;         /* the request is out, body included */
+    bool headers_sent; /* false: the peer does not allow another stream yet */
+    bool sent;         /* the whole request has been sent */
     uint32_t head_bytes, body_bytes;
 
-    int32_t id; /* these and below: h2's */
+    int32_t id; /* from here on: internal */
     int block_status;
     bool closed, is_changed;
     uint8_t interim_count;
     size_t sent_bytes;
-    const char *why; /* our own reason for H2_BAD, */
+    const char *why; /* the reason of H2_BAD found here, */
     char *said;      /* or nghttp2's */
     struct h2_stream *changed_next;
 };
@@ -56,33 +58,36 @@ struct h2_stream {
 /* A header line to send. Names are in lower case; pseudo-headers come first. */
 struct h2_header {
     struct str name, value;
-    bool once; /* differs each time, or is secret: kept out of the compression's memory */
+    bool once; /* changes with each request, or is secret: not indexed by HPACK */
 };
 
-struct h2 *h2_new(uint32_t first_streams); /* assumed to be allowed until the peer says; 0: 100 */
+/* streams to assume as allowed until the peer's SETTINGS; 0: 100 */
+struct h2 *h2_new(uint32_t first_streams);
 void h2_free(struct h2 *h2);
 
-/* How many streams may be opened now: what the peer allows less those open; 0 when the peer has
- * said that it will go (GOAWAY). */
+/* How many streams may be opened now: the allowed ones less the open ones; 0 after a GOAWAY. */
 uint32_t h2_room(const struct h2 *h2);
-uint32_t h2_allowed_streams(const struct h2 *h2); /* at once, in all; 0: has not said, or none */
+/* concurrent streams in total; 0: unknown, or none */
+uint32_t h2_allowed_streams(const struct h2 *h2);
 
-/* False: no stream can be opened any more. `request_body` must stay until h2_forget or `sent`. */
+/* False: no more streams can be opened. `request_body` must stay valid until h2_forget or
+ * `sent`. */
 MUST_CHECK bool h2_submit(struct h2 *h2, struct h2_stream *stream, const struct h2_header *headers,
                           size_t count);
-/* The stream is not watched any more; RST_STREAM (CANCEL) unless it has ended both ways. */
+/* Ends the caller's interest in a stream; sends RST_STREAM (CANCEL) unless both sides have ended
+ * it. */
 void h2_forget(struct h2 *h2, struct h2_stream *stream);
-/* Nothing further is kept of its body; it goes on. */
+/* Keeps no more of its body; the stream goes on. */
 void h2_keep_nothing(struct h2_stream *stream);
 
-void h2_feed(struct h2 *h2, const char *p, size_t n); /* n > 0 bytes of the peer */
-/* After h2_feed and h2_output: the peer has broken a rule or passed a bound, nothing more comes of
- * this connection. What ended before is still told by h2_next. */
+void h2_feed(struct h2 *h2, const char *p, size_t n); /* n > 0 bytes from the peer */
+/* After h2_feed and h2_output: the peer has broken a rule or a bound, and the connection is of no
+ * more use. h2_next still reports what ended before. */
 bool h2_broken(const struct h2 *h2);
-/* A stream about which something became known, NULL: none. Each is told once per feed. */
+/* The next stream that has changed; NULL: none. Each is reported once per feed. */
 struct h2_stream *h2_next(struct h2 *h2);
 bool h2_has_next(const struct h2 *h2);
-/* Appends what is to be sent, about `most` bytes at most; nothing: all is said for now. */
+/* Appends bytes to send, about `most` at most; none: everything is sent for now. */
 void h2_output(struct h2 *h2, struct buf *to, size_t most);
 
 #define H2_CODE_HTTP_1_1_REQUIRED 0xdu
@@ -91,5 +96,5 @@ void h2_output(struct h2 *h2, struct buf *to, size_t most);
 void h2_print_why(struct buf *to, const struct h2 *h2);
 void h2_stream_print_why(struct buf *to, const struct h2_stream *stream);
 const char *h2_code_name(uint32_t code); /* "ENHANCE_YOUR_CALM" */
-/* What a GOAWAY gave as its reason; 0: none came, or no error. */
+/* The reason of a GOAWAY; 0: none came, or it has no error. */
 uint32_t h2_leaving_code(const struct h2 *h2);

@@ -1,13 +1,13 @@
-/* Inside the sender: what its files share.
+/* The inside of the sender: what its files share.
  *
  *   exchange -> job -> (waiting | opening | connection) -> settled -> done
  *
  * A job is the sender's half of an exchange. It takes an idle connection of its destination, or
- * makes an `opening` (name, addresses, connect) that ends in a new connection, or waits in line
- * when the sender is at its bound. A destination lives while it has exchanges or connections.
+ * makes an `opening` (name, addresses, connect) that ends in a new connection, or waits in line if
+ * the sender is at its bound. A destination exists while it has exchanges or connections.
  *
- * `done` is called only from the loop, as the last thing that is done with a job; whatever called
- * job_finish must not touch job or connection afterwards. */
+ * `done` is called only from the loop, as the last action on a job: after job_finish the caller
+ * must not touch the job or its connection. */
 #pragma once
 
 #include "base/hash.h"
@@ -33,19 +33,19 @@ struct ssl_ctx_st;
 
 struct host_pool {
     struct hash_node node;
-    struct list idle;    /* its connections, by link_of_pool; the one used last is taken first */
-    struct list shared;  /* HTTP/2, with streams; the same */
-    struct job *pioneer; /* opens a connection that may turn out to be shared, */
-    struct list joiners; /* and those who wait for it */
-    bool http1_only;     /* what was agreed on last: no use to wait */
-    bool no_http2;       /* it wants HTTP/1.1 of us: not offered any more */
-    uint32_t allowed_streams; /* on one connection, as far as it has said; 0: it has not */
+    struct list idle;    /* idle connections, by link_of_pool; the last used is taken first */
+    struct list shared;  /* HTTP/2 connections with streams; likewise */
+    struct job *pioneer; /* the job that opens a connection which others may share, */
+    struct list joiners; /* and the jobs that wait for it */
+    bool http1_only;     /* the last connection used HTTP/1.1, so waiting is useless */
+    bool no_http2;       /* the receiver has asked for HTTP/1.1: HTTP/2 is not offered any more */
+    uint32_t allowed_streams; /* on one connection, by its last SETTINGS; 0: unknown */
     uint32_t exchanges, connections;
     struct buf fixed;       /* header lines: request_print_fixed */
     struct buf fixed_lines; /* the same for the log: request_print_lines */
     bool https, host_is_address;
     uint16_t port;
-    struct address address; /* when host_is_address */
+    struct address address; /* if host_is_address */
     size_t host_bytes;
     bool has_identity;
     uint8_t identity[32]; /* of the client's certificate; zero: none */
@@ -54,14 +54,14 @@ struct host_pool {
 
 enum job_phase {
     JOB_WAITING,   /* in line for a connection */
-    JOB_JOINING,   /* the pioneer of its destination is opening one */
+    JOB_JOINING,   /* waits for the pioneer of its destination */
     JOB_RESOLVING, /* opening */
     JOB_DIALING,   /* opening */
-    JOB_TUNNEL,    /* opening; the proxy is asked */
+    JOB_TUNNEL,    /* opening; waits for the proxy */
     JOB_HANDSHAKE, /* has a connection from here on */
-    JOB_ANSWER,    /* the request is being sent, or was; no complete headers yet */
-    JOB_BODY,      /* the outcome is certain; the body is being kept */
-    JOB_SETTLED,   /* only `done` is left to be called */
+    JOB_ANSWER,    /* the request is being sent or has been; the headers are incomplete */
+    JOB_BODY,      /* the outcome is certain; the body is being read */
+    JOB_SETTLED,   /* `done` is about to be called */
 };
 
 struct job {
@@ -72,22 +72,22 @@ struct job {
     struct host_pool *destination;
     struct opening *opening;
     struct connection *connection;
-    struct multiplexed *stream; /* of the connection, HTTP/2 */
+    struct multiplexed *stream; /* its stream on an HTTP/2 connection */
     struct timer timer;
     int64_t started_mono_ms, deadline_mono_ms, connect_deadline_mono_ms;
-    int64_t join_deadline_mono_ms; /* 0: has not waited for a pioneer */
-    uint32_t generation;           /* the sender's, when its opening began */
-    bool retried;                  /* the one retry of a stale connection was used */
+    int64_t join_deadline_mono_ms; /* 0: it has not waited for a pioneer */
+    uint32_t generation;           /* the sender's when its opening began */
+    bool retried;                  /* the single retry after a stale connection is used up */
     struct link link;              /* in line, or joining */
-    struct address address;        /* being connected, or connected, to; family 0: none yet */
+    struct address address; /* the address being connected to, or connected; family 0: none yet */
 };
 
 enum connection_state {
     CONNECTION_HANDSHAKE,
     CONNECTION_BUSY,
     CONNECTION_IDLE,
-    CONNECTION_SHARED,   /* HTTP/2 with streams; no job of its own */
-    CONNECTION_DRAINING, /* no job; the rest of a body is read and dropped */
+    CONNECTION_SHARED,   /* HTTP/2 with streams; has no job of its own */
+    CONNECTION_DRAINING, /* no job; reads and drops the rest of a body */
 };
 
 struct connection {
@@ -100,24 +100,24 @@ struct connection {
     struct address address;
     uint32_t generation; /* its opening's */
     int64_t opened_mono_ms, idle_mono_ms;
-    bool used; /* has carried an exchange before the present one */
+    bool used; /* has carried an earlier exchange */
     bool write_failed;
     bool owes_request;      /* BUSY: its job's is not written yet */
     bool identity_unusable; /* as a client; nothing is sent */
     struct buf unsent;      /* of the request; sent up to unsent_at */
     size_t unsent_at;
     struct answer answer;
-    struct timer timer;             /* DRAINING: its end */
-    struct link link;               /* IDLE, DRAINING, SHARED, owing: of the sender */
-    struct link link_of_pool;       /* IDLE, SHARED: of the destination */
+    struct timer timer;             /* DRAINING: its deadline */
+    struct link link;               /* IDLE, DRAINING, SHARED, owing: in the sender's list */
+    struct link link_of_pool;       /* IDLE, SHARED: in the destination's list */
     struct h2 *h2;                  /* NULL: HTTP/1.1 */
     struct list streams;            /* HTTP/2 */
-    int64_t heard_mono_ms;          /* HTTP/2: last bytes of the peer */
+    int64_t heard_mono_ms;          /* HTTP/2: when the peer last sent bytes */
     bool retired;                   /* takes no more streams */
-    bool working;                   /* is not to be closed now, and written to soon */
-    struct link dirty;              /* of the sender's `dirty`: has something to write */
+    bool working;                   /* must not be closed now; will be written to soon */
+    struct link dirty;              /* in the sender's `dirty`: has something to write */
     int64_t certificate_expires_ms; /* the peer's; 0: none */
-    char *tls_why;                  /* what is wrong with the certificate, or NULL */
+    char *tls_why;                  /* what is wrong with the certificate; may be NULL */
 };
 
 struct sender {
@@ -125,24 +125,24 @@ struct sender {
     struct loop *loop;
     struct sender_options options;
     struct address *sources;
-    uint32_t generation; /* of rules and trust: older connections are used no more */
+    uint32_t generation; /* of rules and trust: connections of older generations are not reused */
     char *user_agent;
     size_t next_source;
     bool has_proxy;
     struct url proxy;
-    struct arena arena; /* of the proxy's URL */
+    struct arena arena; /* for the proxy's URL */
     struct dns *dns;
     struct ssl_ctx_st *tls;
     struct sessions *sessions;
     struct hash_secret secret;
-    struct list idle; /* the one idle for longest first */
+    struct list idle; /* the longest idle first */
     struct list draining;
     struct list shared, dirty; /* HTTP/2 */
-    struct list owing;         /* HTTP/1.1 */
+    struct list owing;         /* HTTP/1.1: requests to write */
     struct timer owing_timer;
     struct timer flush_timer;
     struct timer idle_timer;
-    struct list line; /* of jobs */
+    struct list line; /* jobs that wait for a connection */
     struct timer line_timer;
     struct buf request; /* scratch */
     int64_t exchanges, connections, opened, reused;
@@ -150,7 +150,7 @@ struct sender {
     char input[INPUT_BYTES]; /* scratch */
 };
 
-/* destination.c: the table, and who is idle. */
+/* destination.c: the table of destinations, and idle connections. */
 struct host_pool *destination_get(struct sender *s, const struct exchange *x);
 void destination_drop_if_unused(struct sender *s, struct host_pool *d);
 struct connection *idle_take(struct sender *s, struct host_pool *d); /* NULL: none */
@@ -161,63 +161,65 @@ void idle_timer_fire(struct timer *timer);
 
 /* job.c: the course of an exchange. */
 void job_start(struct sender *s, struct exchange *x);
-void job_go(struct job *job);         /* on a connection there is, or a fresh one */
-void job_open_fresh(struct job *job); /* or waits in line */
-/* The pioneer has a connection: who waits for it goes on. */
+void job_go(struct job *job);         /* on an existing connection, or a new one */
+void job_open_fresh(struct job *job); /* opens a connection, or waits in line */
+/* The pioneer has a connection: the waiting jobs continue. */
 void joiners_release(struct host_pool *d);
-/* The outcome; `done` follows from the loop unless job_finish is called first. */
+/* Sets the outcome; the loop calls `done` unless job_finish is called first. */
 void job_settle(struct job *job, enum attempt_class class, const char *fmt, ...) PRINTF_LIKE(3, 4);
-void job_settle_by_status(struct job *job, const char *but); /* but: what went wrong after, or "" */
-void job_finish(struct job *job);                            /* calls done */
-void job_abandon(struct job *job);                           /* without done */
-void job_set_phase(struct job *job, enum job_phase phase);   /* and its deadline */
+/* but: what went wrong afterwards, or "" */
+void job_settle_by_status(struct job *job, const char *but);
+void job_finish(struct job *job);                          /* calls done */
+void job_abandon(struct job *job);                         /* without done */
+void job_set_phase(struct job *job, enum job_phase phase); /* also sets its deadline */
 void line_poke(struct sender *s); /* a connection was closed or became idle */
 void line_timer_fire(struct timer *timer);
-/* "host (address) port n" of where the job goes. */
+/* "host (address) port n" of the job's target. */
 void job_print_where(struct buf *to, const struct job *job);
 
 /* opening.c: from a name to a connected socket. Ends in connection_open or job_settle. */
 void opening_start(struct job *job);
 void opening_cancel(struct opening *opening);
 
-/* connection.c: bytes out and in. */
+/* connection.c: writing and reading. */
 void connection_open(struct job *job, int fd, const struct address *address);
 void connection_send(struct connection *c, struct job *job);
 void connection_close(struct connection *c);
-/* The job's outcome is its status: `done` is called, and the rest of the answer is read and dropped
- * until the job's deadline. */
+/* Settles the job by its status and calls `done`; the rest of the answer is read and dropped until
+ * the job's deadline. */
 void connection_drain(struct job *job);
-void connection_write(struct connection *c, const char *p, size_t n); /* what is not taken waits */
+/* keeps the bytes that the socket does not take */
+void connection_write(struct connection *c, const char *p, size_t n);
 void owing_timer_fire(struct timer *timer);
-bool connection_is_old(const struct connection *c); /* to be used no more */
+bool connection_is_old(const struct connection *c); /* must not be reused */
 void connection_print_tls_why(struct buf *to, const struct connection *c,
-                              enum stream_result result); /* a clause behind "host port n" */
+                              enum stream_result result); /* a clause that follows "host port n" */
 
 /* multiplex.c: exchanges that share an HTTP/2 connection. */
-struct connection *shared_take(struct host_pool *d); /* one with room, NULL: none */
-void multiplex_begin(struct connection *c);          /* the handshake chose HTTP/2 */
+struct connection *shared_take(struct host_pool *d); /* a connection with room; NULL: none */
+void multiplex_begin(struct connection *c);          /* ALPN has chosen HTTP/2 */
 void multiplex_send(struct connection *c, struct job *job);
-void multiplex_leave(struct job *job);      /* the exchange is over, the connection goes on */
+void multiplex_leave(struct job *job);      /* the exchange ends, the connection stays */
 void multiplex_drain(struct job *job);      /* as connection_drain */
-void multiplex_read(struct connection *c);  /* until the peer is gone */
-void multiplex_go_on(struct connection *c); /* it can be written to again */
+void multiplex_read(struct connection *c);  /* also handles the peer's close */
+void multiplex_go_on(struct connection *c); /* the socket is writable again */
 void multiplex_flush_timer_fire(struct timer *timer);
-void multiplex_free(struct connection *c); /* its half of connection_close */
+void multiplex_free(struct connection *c); /* its part of connection_close */
 enum multiplex_stage {
-    MULTIPLEX_NO_STREAM, /* the peer does not allow one yet */
-    MULTIPLEX_NO_WINDOW, /* nor the whole body */
+    MULTIPLEX_NO_STREAM, /* the peer does not allow a stream yet */
+    MULTIPLEX_NO_WINDOW, /* the peer's window has not allowed the whole body yet */
     MULTIPLEX_SENT,
     MULTIPLEX_BEGUN, /* its answer has begun */
 };
 enum multiplex_stage multiplex_stage(const struct job *job);
 
-/* sessions.c: TLS sessions to resume, kept beyond connections and destinations. */
+/* sessions.c: TLS sessions for resumption, which outlive connections and destinations. */
 struct sessions *sessions_new(struct sender *s);
 void sessions_free(struct sessions *sessions);
 struct ssl_session_st *sessions_find(struct sessions *sessions, const struct host_pool *d);
 void sessions_put(struct sessions *sessions, const struct host_pool *d,
-                  struct ssl_session_st *session, bool resumed); /* takes the reference */
+                  struct ssl_session_st *session, bool resumed); /* takes over the reference */
 
-/* certificate.c: what is wrong with a receiver's certificate, in words. */
+/* certificate.c: describes what is wrong with a receiver's certificate. */
 struct ssl_st;
-void certificate_watch(struct ssl_st *tls); /* its app data is the connection */
+void certificate_watch(struct ssl_st *tls); /* the stream's app data must be the connection */

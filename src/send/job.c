@@ -22,9 +22,10 @@ void line_poke(struct sender *s)
 
 /* ---- waiting for a connection that another exchange of the destination is opening
  *
- * Whether it can be shared is known when its TLS handshake is done: until then a burst to an HTTP/2
- * receiver would open a connection each. Where HTTP/1.1 was agreed on last nobody waits, and nobody
- * waits longer than LIMIT_JOIN_MS: one handshake that stalls holds up nobody else. */
+ * Whether a connection can be shared is known after its TLS handshake: without waiting, a burst to
+ * an HTTP/2 receiver would open a connection for each exchange. After a handshake that chose
+ * HTTP/1.1 nobody waits, and nobody waits longer than LIMIT_JOIN_MS, so that one stalled handshake
+ * does not hold up the others. */
 
 static bool is_worth_joining(const struct job *job)
 {
@@ -58,7 +59,7 @@ void joiners_release(struct host_pool *d)
         joiner_release(d);
 }
 
-/* The pioneer has failed: the next one tries, the others go on waiting. */
+/* The pioneer has failed: the next job becomes the pioneer, the others go on waiting. */
 static void pioneer_leave(struct host_pool *d)
 {
     d->pioneer = NULL;
@@ -89,7 +90,7 @@ void job_go(struct job *job)
     connection_send(c, job);
 }
 
-/* An idle connection is worth less than a job that has none, and so is what is left of a body. */
+/* An idle connection is closed for a job that has none; so is one that only drains a body. */
 static bool make_room(struct sender *s)
 {
     if (s->connections < s->options.connections_max || idle_close_oldest(s))
@@ -105,8 +106,8 @@ static int64_t connect_timeout_ms(const struct exchange *x)
     return x->connect_timeout_ms < x->timeout_ms ? x->connect_timeout_ms : x->timeout_ms;
 }
 
-/* The time for connecting begins here: what passed in line, or on a connection that turned out to
- * be stale, says nothing about how the destination connects. */
+/* The time for connecting begins here: time spent in line, or on a connection that turned out to be
+ * stale, says nothing about the destination. */
 void job_open_fresh(struct job *job)
 {
     struct sender *s = job->sender;
@@ -144,7 +145,8 @@ void line_timer_fire(struct timer *timer)
 void job_start(struct sender *s, struct exchange *x)
 {
     int64_t now = loop_mono_ms(s->loop);
-    struct job *job = xmalloc(sizeof *job); /* calloc would go past the thread's own cache */
+    /* calloc would bypass the allocator's per-thread cache */
+    struct job *job = xmalloc(sizeof *job);
     *job = (struct job){.magic = JOB_MAGIC};
     job->sender = s;
     job->x = x;
@@ -156,7 +158,8 @@ void job_start(struct sender *s, struct exchange *x)
     s->exchanges++;
     x->internal = job;
     request_print_log(&x->request_headers, buf_str(&job->destination->fixed_lines), x);
-    if (s->line.count > 0) { /* nobody overtakes, not even on an idle connection of its own */
+    if (s->line.count > 0) {
+        /* first come, first served, even if the destination has an idle connection */
         line_join(job);
     } else {
         job_go(job);
@@ -342,7 +345,7 @@ static void settle_redirect(struct job *job, int status)
                    status);
         return;
     }
-    if (job->x->has_values) { /* which most servers repeat in their Location */
+    if (job->x->has_values) { /* most servers repeat the values in their Location */
         job_settle(job, ATTEMPT_REDIRECT,
                    "Answered %d: redirects are not followed, configure the URL in the Location "
                    "header of the response, without the values of this callback",
@@ -428,7 +431,7 @@ static void job_release(struct job *job)
     free(job);
 }
 
-/* Gives up whatever the job holds. */
+/* Releases everything that the job holds. */
 static void job_let_go(struct job *job)
 {
     struct opening *opening = job->opening;
@@ -449,7 +452,7 @@ static void job_let_go(struct job *job)
         connection_close(c);
 }
 
-/* A receiver may send any URL back, its own with our credentials or another's with theirs. */
+/* A receiver may return any URL: its own with our credentials, or another one with credentials. */
 static void mask_userinfo(struct buf *headers)
 {
     if (headers->n == 0 || !memchr(headers->p, '@', headers->n))

@@ -2,13 +2,13 @@
  *
  *   HANDSHAKE -> SHARED (carries streams) <-> IDLE (none) -> closed
  *
- * A shared connection is on its destination's list and takes new exchanges as long as the peer
- * allows streams; when it does not, another connection is opened: a peer that allows one stream,
- * or a lane whose streams all hang, must not hold up the others. What a tick begins beside other
- * streams is written together, so that a burst of requests is one record and one system call.
+ * A shared connection is on its destination's list and takes new exchanges while the peer allows
+ * streams. If it does not, another connection is opened: a peer that allows one stream, or a lane
+ * whose streams all hang, must not hold up the others. Requests that begin in one tick beside other
+ * streams are written together, so that a burst is one record and one system call.
  *
- * A stream is one exchange's, or nobody's: then the rest of its body is read and dropped. While
- * `working` is set nothing closes the connection: `done` of one exchange may start or cancel
+ * A stream belongs to one exchange or to none: then the rest of its body is read and dropped. While
+ * `working` is set the connection must not be closed: `done` of one exchange may start or cancel
  * others on it. */
 #include "send/internal.h"
 
@@ -22,11 +22,11 @@
 struct multiplexed {
     struct h2_stream h2;
     struct connection *connection;
-    struct job *job; /* NULL: only drained */
-    bool reused;     /* others came before it on this connection */
+    struct job *job; /* NULL: it is only drained */
+    bool reused;     /* the connection has carried earlier exchanges */
     int64_t since_mono_ms;
-    struct timer timer; /* without a job: the drain's end */
-    struct link link;   /* of the connection */
+    struct timer timer; /* without a job: the deadline of draining */
+    struct link link;   /* in the connection's list */
 };
 
 /* ---- lists */
@@ -73,12 +73,12 @@ static void flush(struct connection *c)
     }
 }
 
-/* The first request on a connection goes at once, those that follow in the same tick together. */
+/* The first request on a connection is written at once, later ones of the same tick together. */
 static void flush_soon(struct connection *c)
 {
     struct sender *s = c->sender;
     if (c->working || list_contains(&s->dirty, &c->dirty))
-        return; /* written at the end of what is being done, or soon */
+        return; /* it will be written at the end of the current work, or by the timer */
     if (c->streams.count == 1) {
         flush(c);
         if (!h2_has_next(c->h2) && !h2_broken(c->h2))
@@ -107,7 +107,7 @@ static struct multiplexed *newest(const struct connection *c)
     return CONTAINER_OF(c->streams.last, struct multiplexed, link);
 }
 
-/* The stream goes; its job, if it has one, is without a connection from here on. */
+/* Removes the stream; its job, if any, has no connection afterwards. */
 static void drop(struct multiplexed *m)
 {
     struct connection *c = m->connection;
@@ -122,14 +122,14 @@ static void drop(struct multiplexed *m)
     flush_soon(c);
 }
 
-/* After a stream has gone. May close the connection. */
+/* After a stream was removed. May close the connection. */
 static void settle_down(struct connection *c)
 {
     if (c->working || c->streams.count > 0)
         return;
     flush(c);
     shared_unlink(c);
-    c->state = CONNECTION_BUSY; /* on no list */
+    c->state = CONNECTION_BUSY; /* so that it is on no list */
     if (takes_more(c))
         idle_give(c);
     else
@@ -176,7 +176,7 @@ void multiplex_send(struct connection *c, struct job *job)
     struct h2_header headers[REQUEST_H2_HEADERS];
     size_t count =
         request_list_h2(headers, &c->sender->request, buf_str(&job->destination->fixed), x);
-    ASSERT(h2_submit(c->h2, &m->h2, headers, count)); /* there was room */
+    ASSERT(h2_submit(c->h2, &m->h2, headers, count)); /* h2_room was checked */
     job_set_phase(job, JOB_ANSWER);
     flush_soon(c);
 }
@@ -185,7 +185,7 @@ void multiplex_leave(struct job *job)
 {
     struct multiplexed *m = job->stream;
     struct connection *c = m->connection;
-    /* Nothing at all came since: it may be a dead connection, which nobody else should try. */
+    /* nothing has come since: the connection may be dead, so no other exchange should use it */
     if (job->x->class == ATTEMPT_TIMEOUT && c->heard_mono_ms <= m->since_mono_ms)
         c->retired = true;
     drop(m);
@@ -244,7 +244,7 @@ void multiplex_drain(struct job *job)
 {
     struct multiplexed *m = job->stream;
     job->x->status = m->h2.status;
-    if (!m->h2.sent) { /* the rest of the request would go with its exchange */
+    if (!m->h2.sent) { /* the exchange owns the unsent rest of the request */
         complete(m);
         return;
     }
@@ -257,7 +257,7 @@ void multiplex_drain(struct job *job)
     job_finish(job);
 }
 
-/* The same attempt, once more: what was not begun with, or lost with a connection in use. */
+/* Repeats the same attempt: the peer did not process it, or a used connection was lost. */
 static void again(struct multiplexed *m)
 {
     struct job *job = m->job;
@@ -266,7 +266,7 @@ static void again(struct multiplexed *m)
     job_go(job);
 }
 
-/* It ended before there was an answer. */
+/* The stream ended before its headers were complete. */
 static void fail_early(struct multiplexed *m)
 {
     struct buf what = {0};
@@ -296,7 +296,8 @@ static void on_progress(struct multiplexed *m)
     const struct h2_stream *h2 = &m->h2;
     bool endless = h2->end == H2_OPEN && h2->body_bytes >= LIMIT_ATTEMPT_BODY_DRAINED_BYTES;
     bool over = h2->end != H2_OPEN || endless;
-    /* More of it may be on its way, or it speaks another HTTP/2: the next ones do without it. */
+    /* more of the body may follow, or the peer breaks the rules: later exchanges avoid this
+     * connection */
     m->connection->retired |= endless || h2->end == H2_BAD;
     if (!m->job) {
         if (over)
@@ -344,7 +345,8 @@ static void tell(struct connection *c)
         on_progress(CONTAINER_OF(h2, struct multiplexed, h2));
 }
 
-/* What came is told, what is to be said is written; writing may tell more. */
+/* Reports changes of streams and writes output, until there is neither: writing may cause
+ * changes. */
 void multiplex_go_on(struct connection *c)
 {
     uint32_t allowed = h2_allowed_streams(c->h2);
@@ -360,10 +362,10 @@ void multiplex_go_on(struct connection *c)
     c->working = false;
     if (c->state == CONNECTION_SHARED)
         settle_down(c);
-    else if (!takes_more(c)) /* idle: it says goodbye */
+    else if (!takes_more(c)) /* idle, and the peer is closing */
         connection_close(c);
     else
-        line_poke(c->sender); /* streams may have become free */
+        line_poke(c->sender); /* more streams may be allowed now */
 }
 
 static void lose(struct multiplexed *m, enum stream_result result)
@@ -393,8 +395,8 @@ static void lose(struct multiplexed *m, enum stream_result result)
     buf_free(&what);
 }
 
-/* Answers come in a record each: all that TLS holds is taken in before anything is told, so that
- * what follows from them is written together. */
+/* Each answer comes in a record: everything that TLS holds is read before anything is reported, so
+ * that the following requests are written together. */
 void multiplex_read(struct connection *c)
 {
     struct sender *s = c->sender;
@@ -420,7 +422,7 @@ void multiplex_read(struct connection *c)
     connection_close(c);
 }
 
-/* ---- for the sentence of a deadline */
+/* ---- for the sentence about a missed deadline */
 
 enum multiplex_stage multiplex_stage(const struct job *job)
 {

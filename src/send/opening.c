@@ -1,9 +1,10 @@
-/* From a name to a connected socket: resolve, throw out what may not be connected to, dial.
+/* From a name to a connected socket: resolve, remove forbidden addresses, dial.
  *
- * The address check stands between the resolver and connect, on the very addresses that connect
- * is given: a name that answers differently the second time gains nothing (DNS rebinding). With a
- * proxy, it is the proxy that is resolved and dialed next, and it is told the checked address.
- * An opening holds one of the sender's places for connections from its begin. */
+ * The address check is between the resolver and connect, on the very addresses that are connected
+ * to, so a name that resolves differently the second time gains nothing (DNS rebinding). With a
+ * proxy, the proxy is resolved and dialed next, and is told the checked address.
+ *
+ * An opening counts as one of the sender's connections from its beginning. */
 #include "send/internal.h"
 
 #include "base/alloc.h"
@@ -43,8 +44,8 @@ void opening_cancel(struct opening *opening)
 
 /* ---- which addresses */
 
-/* Why nothing is sent to the address; NULL: it is. What this machine listens on is behind its
- * firewall's back, so its own public addresses are refused, too. */
+/* Why nothing is sent to the address; NULL: it is allowed. The machine's own public addresses are
+ * refused, too, because connections to them would bypass its firewall. */
 static const char *refusal(const struct sender *s, const struct address *a)
 {
     switch (destination_judge(&s->options.rules, a)) {
@@ -61,8 +62,8 @@ static const char *refusal(const struct sender *s, const struct address *a)
     return NULL;
 }
 
-/* The next source of that family, in turn; family 0 when none is configured at all. False: there
- * are sources, but none of that family, and from elsewhere nothing is sent. */
+/* The next source of that family, in turn; family 0 if no sources are configured. False: there are
+ * sources, but none of that family, so nothing may be sent. */
 static bool pick_source(struct sender *s, int family, struct address *ret)
 {
     size_t count = s->options.source_count;
@@ -91,7 +92,7 @@ static void settle_none_allowed(struct job *job, const struct address *refused)
     buf_free(&text);
 }
 
-/* Families take turns (RFC 8305, section 4), beginning with that of the first address. */
+/* Alternates families (RFC 8305, section 4), beginning with that of the first address. */
 static void take_in_turns(struct dial *dial, const struct address *from, size_t count)
 {
     int family = count > 0 ? from[0].family : 0;
@@ -176,8 +177,8 @@ static void on_dialed(struct dial *dial, int fd, const struct address *address, 
     fail_dial(job, address, error);
 }
 
-/* To the first addresses that a source can be bound for. May settle the job: it is then finished
- * from its timer. */
+/* Dials the first addresses that a source can be bound for. May settle the job, which its timer
+ * then finishes. */
 static void dial_begin(struct opening *opening, const struct address *from, size_t count,
                        uint16_t port)
 {

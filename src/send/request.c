@@ -1,4 +1,4 @@
-/* A request as bytes: see request.h. */
+/* Prints requests: see request.h. */
 #include "send/request.h"
 
 #include <openssl/evp.h>
@@ -24,7 +24,7 @@ void request_print_fixed(struct buf *to, const struct url *url, const char *user
     buf_add_c(to, "\r\n" TYPE_LINE "\r\n" ACCEPT_LINE "\r\n");
 }
 
-/* Without the last two, of which the Content-Type differs from format to format. */
+/* Without the last two lines: Content-Type depends on the format. */
 static struct str fixed_before_type(struct str fixed, size_t line_end_n)
 {
     fixed.n -= sizeof TYPE_LINE - 1 + sizeof ACCEPT_LINE - 1 + 2 * line_end_n;
@@ -44,7 +44,7 @@ static void add_fixed(struct buf *to, struct str fixed, const char *line_end,
     buf_printf(to, ACCEPT_LINE "%s", line_end);
 }
 
-/* EVP_EncodeBlock writes a NUL behind the text; the reserve has room for it. */
+/* EVP_EncodeBlock writes a NUL after the text, which the reserve includes. */
 void request_print_basic(struct buf *to, const char *name, struct str userinfo)
 {
     buf_add_c(to, name);
@@ -80,7 +80,7 @@ void request_print(struct buf *to, struct str fixed, const struct exchange *x)
 struct h2_list {
     struct h2_header *headers;
     size_t count;
-    struct buf *scratch; /* has room: nothing in it moves */
+    struct buf *scratch; /* large enough, so that nothing in it moves */
 };
 
 static void list_add(struct h2_list *list, struct str name, struct str value, bool once)
@@ -89,7 +89,7 @@ static void list_add(struct h2_list *list, struct str name, struct str value, bo
     list->headers[list->count++] = (struct h2_header){name, value, once};
 }
 
-/* "Name: value\r\n" lines; names go in lower case, and Host is said by :authority. */
+/* Takes "Name: value\r\n" lines; names become lower case, and Host becomes :authority. */
 static void list_add_lines(struct h2_list *list, struct str lines, bool once)
 {
     ASSERT(list->scratch->p);

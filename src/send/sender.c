@@ -1,5 +1,5 @@
-/* The outgoing HTTP client: setting up, and the ways in. See send.h, and internal.h for how the
- * parts hang together. */
+/* The outgoing HTTP client: setting up, and its public functions. See send.h, and internal.h for
+ * the parts. */
 #include "send/internal.h"
 
 #include "base/alloc.h"
@@ -11,7 +11,8 @@ static void on_session(void *owner, struct ssl_session_st *session)
 {
     struct connection *c = owner;
     CHECK_MAGIC(c, CONNECTION_MAGIC);
-    if (c->generation != c->sender->generation) { /* trusted by whom is trusted no more, maybe */
+    if (c->generation != c->sender->generation) {
+        /* the trust has changed: the peer may not be trusted any more */
         tls_session_free(session);
         return;
     }

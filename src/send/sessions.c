@@ -1,8 +1,8 @@
-/* TLS sessions to resume: one per destination, the newest its receiver gave; at most
- * LIMIT_TLS_SESSIONS, the oldest goes. They outlive connections and destinations, because that is
- * when they are worth something: a handshake resumed costs half. After LIMIT_TLS_SESSION_MS the
- * certificate is verified anew. The key holds the name the certificate was verified for and who we
- * said we are, so that a session never vouches for another name or another client. */
+/* TLS sessions for resumption: the newest one of each destination; at most LIMIT_TLS_SESSIONS, the
+ * oldest is dropped. They outlive connections and destinations, because that is when they are
+ * useful: resuming halves the cost of a handshake. After LIMIT_TLS_SESSION_MS the certificate is
+ * verified again. The key has the verified name and the client identity, so that a session never
+ * counts for another name or client. */
 #include "send/internal.h"
 
 #include "base/alloc.h"
@@ -18,7 +18,7 @@ struct session_entry {
     struct ssl_session_st *session;
     int64_t since_mono_ms;
     uint16_t port;
-    uint8_t identity[32]; /* whom the receiver knows us as by it */
+    uint8_t identity[32]; /* the client identity it was made with */
     size_t host_bytes;
     char host[];
 };
@@ -93,7 +93,7 @@ void sessions_put(struct sessions *sessions, const struct host_pool *d,
     int64_t since = loop_mono_ms(sessions->sender->loop);
     struct session_entry *entry = find(sessions, d);
     if (entry) {
-        if (resumed) /* the certificate was verified when the first of its line was made */
+        if (resumed) /* the certificate was verified when the first session of this line was made */
             since = entry->since_mono_ms;
         drop(sessions, entry);
     } else if (sessions->by_age.count >= LIMIT_TLS_SESSIONS) {

@@ -1,4 +1,4 @@
-/* A way through an HTTP proxy: see tunnel.h. */
+/* Tunnels through an HTTP proxy: see tunnel.h. */
 #include "send/tunnel.h"
 
 #include "send/request.h"
@@ -16,7 +16,7 @@ static void finish(struct tunnel *t, int status)
     t->done(t, fd, status);
 }
 
-/* "HTTP/1.x NNN"; 0: not the head of a reply. */
+/* The status of "HTTP/1.x NNN"; 0: not a reply. */
 static int status_of(const char *p, size_t n)
 {
     static const char start[] = "HTTP/1.";
@@ -57,8 +57,8 @@ static void read_on(struct tunnel *t)
     const char *end = memmem(t->reply, t->reply_bytes, "\r\n\r\n", 4);
     if (end) {
         int status = status_of(t->reply, t->reply_bytes);
-        /* A refusal may bring a body. Behind a 2xx comes the receiver, and it never speaks first:
-         * what is there already is not from it. */
+        /* A refusal may have a body. After a 2xx the bytes are the receiver's, which never sends
+         * first: bytes that are there already are not from it. */
         bool surplus = end + 4 != t->reply + t->reply_bytes;
         finish(t, surplus && status < 300 ? 0 : status);
     } else if (got <= 0 || t->reply_bytes == sizeof t->reply) {

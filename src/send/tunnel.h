@@ -1,18 +1,18 @@
-/* A way through an HTTP proxy: CONNECT to an address (RFC 9110, section 9.3.6). The proxy is told
- * an address, never a name: what was checked here is what is connected to. */
+/* A tunnel through an HTTP proxy: CONNECT to an address (RFC 9110, section 9.3.6). The proxy gets
+ * the checked address and never a name. */
 #pragma once
 
 #include "base/buf.h"
 #include "net/loop.h"
 #include "net/socket.h"
 
-/* The caller's memory, zero-initialised, the upper part filled. */
+/* The caller's memory, zero-initialised, the members up to `done` filled. */
 struct tunnel {
     struct loop *loop;
     struct endpoint target;
-    struct str userinfo; /* "user:password" for the proxy, absent: none */
-    /* Never from tunnel_start. status: 2xx, and the way is open; else the proxy's answer, or 0:
-     * it closed or said nothing that can be understood. The descriptor is handed back. */
+    struct str userinfo; /* "user:password" for the proxy; absent: none */
+    /* Never called from tunnel_start. status: 2xx: the tunnel is open; otherwise the proxy's
+     * status, or 0: it closed, or its reply is invalid. The caller gets the descriptor back. */
     void (*done)(struct tunnel *tunnel, int fd, int status);
 
     struct io io;
@@ -21,5 +21,7 @@ struct tunnel {
     size_t reply_bytes;
 };
 
-void tunnel_start(struct tunnel *tunnel, int fd); /* connected to the proxy; taken over */
-void tunnel_cancel(struct tunnel *tunnel);        /* closes; done is not called; idle ones too */
+/* fd: connected to the proxy; the tunnel takes it over */
+void tunnel_start(struct tunnel *tunnel, int fd);
+/* closes; done is not called; does nothing on an idle one */
+void tunnel_cancel(struct tunnel *tunnel);
