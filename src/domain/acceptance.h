@@ -1,11 +1,11 @@
-/* Times of acceptance: what CreatedAt shows and from, to and recoveries ask for.
+/* Times of acceptance: CreatedAt in answers, and the times that `from`, `to` and recoveries refer
+ * to.
  *
- * The order of acceptance is the order of event numbers. Along it the times go on, too: a clock
- * that is put back a little, or two threads that read it a moment apart, leave the time where it
- * was. A clock that is put back by more was wrong before, and to go on with its wrong time for
- * hours or days would be wrong too: then the times go back with it. No store may take it for
- * granted that they never do. Whatever is accepted, its callback is due from the moment its request
- * came, by the clock of that moment. */
+ * The order of acceptance is the order of event numbers, and the times follow it: if a clock is put
+ * back a little, or two threads read it a moment apart, the time stands still. A clock that is put
+ * back by more was wrong before. Going on with its wrong time for hours or days would be wrong,
+ * too, so the times go back with it, and no store may rely on them to grow. In any case a callback
+ * is due from the moment its request came, by the clock of that moment. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,7 +13,7 @@
 
 #define ACCEPTANCE_HELD_MS 5000
 
-/* Whether what came at received_ms is dated before what was accepted last. */
+/* True if an event received at received_ms gets an earlier time than the last one. */
 static inline bool acceptance_goes_back(int64_t last_accepted_ms, int64_t received_ms)
 {
     return last_accepted_ms - received_ms > ACCEPTANCE_HELD_MS;

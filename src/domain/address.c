@@ -1,9 +1,9 @@
-/* IP addresses as they are written and which of them are public.
+/* Parses and prints IP addresses, and decides which are public.
  *
- * Partners choose callback URLs, and names resolve to what their owners like: whatever is not an
- * address of the public Internet is refused, so that nobody can make the daemon speak to the
- * network it runs in. For v6 the list is one of what is allowed: global unicast is 2000::/3, all
- * else is special today or reserved for tomorrow. */
+ * Partners choose callback URLs, and domain owners choose the addresses of names. So every address
+ * that is not of the public Internet is refused, to keep the daemon from reaching the network it
+ * runs in. For IPv6 the list says what is allowed: global unicast is 2000::/3, everything else is
+ * special or reserved. */
 #include "base/check.h"
 #include "domain/url.h"
 
@@ -20,8 +20,8 @@ struct v6_range {
     int bits;
 };
 
-/* IANA IPv4 Special-Purpose Address Registry, multicast, and one metadata service that lives on
- * a public address. The globally reachable entries (AS112, AMT) are not here. */
+/* IANA IPv4 Special-Purpose Address Registry, multicast, and a metadata service with a public
+ * address. Entries that are globally reachable (AS112, AMT) are not listed. */
 static const struct v4_range v4_not_public[] = {
     {0x00000000, 8},  /* 0.0.0.0/8         this network, RFC 791 */
     {0x0a000000, 8},  /* 10.0.0.0/8        private, RFC 1918 */
@@ -41,7 +41,7 @@ static const struct v4_range v4_not_public[] = {
     {0xf0000000, 4},  /* 240.0.0.0/4       reserved and broadcast, RFC 1112 and 919 */
 };
 
-/* What 2000::/3 has that is not public. */
+/* The parts of 2000::/3 that are not public. */
 static const struct v6_range v6_not_public[] = {
     {{0x20, 0x01}, 23},             /* 2001::/23      protocol assignments, Teredo: RFC 2928 */
     {{0x20, 0x01, 0x0d, 0xb8}, 32}, /* 2001:db8::/32  documentation, RFC 3849 */
@@ -123,7 +123,7 @@ bool address_is_public(const struct address *a)
     return a->family == AF_INET ? v4_is_public(a->bytes) : v6_is_public(a);
 }
 
-/* Four decimal numbers without leading zeros: inet_aton's other spellings (octal, hex, fewer
+/* Four decimal numbers without leading zeros: the other spellings of inet_aton (octal, hex, fewer
  * parts) mean different hosts to different programs. */
 static bool parse_v4(struct str text, uint8_t ret_bytes[4])
 {
@@ -202,7 +202,7 @@ bool cidr_covers(const struct cidr *c, const struct address *a)
 {
     if (c->address.family == a->family)
         return bits_equal(c->address.bytes, a->bytes, c->bits);
-    /* ::ffff:127.0.0.1 is 127.0.0.1 to the kernel, so it is to us. */
+    /* the kernel takes ::ffff:127.0.0.1 for 127.0.0.1 */
     return c->address.family == AF_INET && is_mapped_v4(a) &&
            bits_equal(c->address.bytes, a->bytes + 12, c->bits);
 }

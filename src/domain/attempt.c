@@ -1,4 +1,4 @@
-/* Classes of attempts: their names and what each says about the receiver. */
+/* Classes of attempts: their names and what each means for the receiver. */
 #include "domain/attempt.h"
 
 const char *attempt_class_name(enum attempt_class c)
@@ -25,7 +25,7 @@ const char *attempt_class_name(enum attempt_class c)
 bool attempt_counts_against_lane(enum attempt_class c, int status)
 {
     switch (c) {
-    /* No connection came about: whatever the reason, the next callback would fare the same. */
+    /* there was no connection, and the next callback would get none either */
     case ATTEMPT_DNS:
     case ATTEMPT_DESTINATION_REFUSED:
     case ATTEMPT_REFUSED:
@@ -33,10 +33,10 @@ bool attempt_counts_against_lane(enum attempt_class c, int status)
     case ATTEMPT_TLS:
     case ATTEMPT_TIMEOUT:
     case ATTEMPT_RESET:
-    /* It says of itself that it failed, as a 5xx does. */
+    /* the receiver reports a failure of its own, as with a 5xx */
     case ATTEMPT_UNEXPECTED_ANSWER: return true;
     case ATTEMPT_STATUS: return status == 408 || status == 429 || (status >= 500 && status <= 599);
-    /* An answer arrived, so the receiver lives; GONE disables the lane by its own rule. */
+    /* an answer arrived, so the receiver works; GONE disables the lane by a rule of its own */
     case ATTEMPT_OK:
     case ATTEMPT_PROTOCOL:
     case ATTEMPT_REDIRECT:
@@ -60,7 +60,7 @@ enum attempt_class attempt_class_of_status(int status)
     case 410: return ATTEMPT_GONE;
     default: break;
     }
-    /* A 1xx is not final: whoever ends on one does not speak HTTP to us. */
+    /* a 1xx is not final, so an answer that ends with one is not valid HTTP */
     return status < 200 ? ATTEMPT_PROTOCOL : ATTEMPT_STATUS;
 }
 

@@ -1,4 +1,4 @@
-/* How one HTTP try of a callback ended, in classes and words. */
+/* How an attempt of a callback ended: classes and their texts. */
 #pragma once
 
 #include "base/buf.h"
@@ -17,17 +17,17 @@ enum attempt_class {
     ATTEMPT_REDIRECT = 9,
     ATTEMPT_STATUS = 10,
     ATTEMPT_GONE = 11,
-    ATTEMPT_UNEXPECTED_ANSWER = 12, /* a 2xx that does not say what the app asks for */
+    ATTEMPT_UNEXPECTED_ANSWER = 12, /* a 2xx without what the app's SuccessAnswer asks for */
 };
 #define ATTEMPT_CLASSES 13
 
 const char *attempt_class_name(enum attempt_class c); /* "connect_timeout"; "ok" for ATTEMPT_OK */
 
-/* What the receiver's owner can do about it, in a sentence; docs/partners/errors.md says more. */
+/* A sentence about what the receiver's owner can do; docs/partners/errors.md has more. */
 const char *attempt_fix(enum attempt_class c, int status);
 
-/* Whether a failure speaks of the receiver's health (windows, suspension) or only answers about
- * this one callback. Contract, section 4. */
+/* True if a failure is about the receiver's health (windows, suspension), false if it is about this
+ * callback only. Contract, section 4. */
 bool attempt_counts_against_lane(enum attempt_class c, int status);
-/* Class of a complete answer by its status. */
+/* The class of a complete answer, by its status. */
 enum attempt_class attempt_class_of_status(int status);

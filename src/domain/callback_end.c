@@ -1,5 +1,5 @@
-/* The two ways in which a callback becomes dead: by the answer to a try of its own, or because its
- * lane was down for so long that nobody can be expected to come back. */
+/* The two ways in which a callback becomes dead: by the result of its own attempt, or because its
+ * lane was down for very long. */
 #include "domain/callback_end.h"
 
 void final_statuses_add(struct final_statuses *s, int32_t status)
@@ -68,6 +68,6 @@ bool callback_is_given_up(const struct schedule *s, const struct schedule_place 
 bool callback_is_missed(const struct schedule *s, const struct schedule_place *stored,
                         int64_t enabled_ms)
 {
-    /* What is due later was tried, or accepted, since. */
+    /* a callback that is due later was attempted or accepted since */
     return stored->due_ms <= enabled_ms && schedule_ended_ms(s, stored, enabled_ms) != INT64_MAX;
 }

@@ -11,7 +11,7 @@ static void check_standing(const struct callback_status *s)
     case CALLBACK_SKIPPED: ASSERT(s->wait == WAIT_NOT); return;
     case CALLBACK_DELIVERING: break;
     }
-    UNREACHABLE(); /* stored as pending */
+    UNREACHABLE(); /* it is stored as pending */
 }
 
 static bool is_held_back(const struct callback_status *original)
@@ -35,7 +35,7 @@ struct callback_status life_accept(const struct event *e, const struct callback_
     return s;
 }
 
-/* Whether the callback waited for what is decided; else the decision is a bug. */
+/* True if the callback waited for this decision; otherwise the decision is a bug. */
 static bool can_decide(const struct callback_status *s, const struct callback_decision *d)
 {
     switch (s->state) {
@@ -57,7 +57,7 @@ void life_decide(struct callback_status *s, const struct callback_decision *d)
     }
     s->state = d->state;
     s->reason = d->reason;
-    /* Where a final one stood in its schedule is asked no more, and would be kept for ever. */
+    /* a final callback's place is not needed, and would be stored for ever */
     s->place = life_is_final(d->state) ? (struct schedule_place){0} : d->place;
     s->manual = false;
     s->wait = d->state == CALLBACK_PENDING ? WAIT_DUE : WAIT_NOT;
@@ -73,7 +73,8 @@ enum resend_verdict life_judge_resend(const struct event *e, enum callback_state
     if (e->lane == LANE_NONE || (only_states && !(only_states & 1u << state)))
         return RESEND_NOT_MEANT;
     if (e->is_erased)
-        return RESEND_BODY_ERASED; /* first: the body may be of a snapshot before the erasure */
+        /* first, because the body may be from a snapshot before the erasure */
+        return RESEND_BODY_ERASED;
     return e->body.p ? RESEND_ACCEPTED : RESEND_BODY_PURGED;
 }
 

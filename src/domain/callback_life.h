@@ -1,14 +1,14 @@
-/* The life of a callback: what the acceptance of its event, an outcome, a resend, an erasure and
- * the end of a reversal's original make of it. Pure functions, one for each fact of the table in
- * docs/state.md; every store fetches what they need, calls them, and records what they say.
+/* The life of a callback: how the acceptance of its event, an outcome, a resend, an erasure and the
+ * end of a reversal's original change it. Pure functions, one for each fact in the table of
+ * docs/state.md; every store fetches their arguments, calls them, and records their results.
  *
- * A reversal is held back while its original is pending: life_accept and life_resend
- * decide that, life_release ends it when the original's outcome made it final. An erasure
- * makes an original final without an outcome; it needs no release, because it erases the reversals
- * that wait for it as well: they have the original's PanelistId.
+ * A reversal is held back while its original is pending: life_accept and life_resend decide that,
+ * life_release ends it when the original's outcome has made it final. An erasure makes an original
+ * final without an outcome. It needs no release, because it also erases the reversals that wait for
+ * the original: they have the same PanelistId.
  *
  * A fact in a state in which it cannot happen is a bug, and asserted. docs/state.md shows every
- * fact in every state; tests/unit/test_callback_table.c compares. */
+ * fact in every state; tests/unit/test_callback_table.c compares the two. */
 #pragma once
 
 #include "base/check.h"
@@ -17,8 +17,9 @@
 
 /* Whether and how a callback waits. Stored: append only. */
 enum callback_wait {
-    WAIT_NOT = 0,  /* final, or none is owed */
-    WAIT_DUE = 1,  /* in its lane, from place.due_ms on; a delivered one: a resend's extra try */
+    WAIT_NOT = 0, /* final, or there is no callback */
+    /* in its lane, from place.due_ms on; if delivered: for the extra attempt of a resend */
+    WAIT_DUE = 1,
     WAIT_HELD = 2, /* a reversal whose original is pending */
 };
 
@@ -32,21 +33,21 @@ struct callback_status {
     struct schedule_place place;
 };
 
-/* The latest resend of a callback that no outcome has answered yet; one for each callback. */
+/* The latest resend of a callback that no outcome has answered yet; at most one for each
+ * callback. */
 struct pending_resend {
-    uint64_t no;    /* as the store numbers them; 0: none */
-    int64_t due_ms; /* when it was asked for */
+    uint64_t no;    /* assigned by the store; 0: none */
+    int64_t due_ms; /* when it was requested */
 };
 
-/* What a lane has decided about a callback, with an attempt or without. */
+/* A lane's decision about a callback, with or without an attempt. */
 struct callback_decision {
     enum callback_state state; /* pending, delivered, dead or skipped */
     enum callback_reason reason;
     struct schedule_place place;
-    int32_t attempt; /* the attempt's number; 0: none was made */
-    bool is_erased;  /* its panelist was erased meanwhile: nothing is left that could be tried again
-                      */
-    bool is_again;   /* whether it was recorded before, nobody knows */
+    int32_t attempt; /* the attempt's number; 0: no attempt was made */
+    bool is_erased;  /* its panelist was erased meanwhile, so it cannot be tried again */
+    bool is_again;   /* the decision may have been recorded before */
 };
 
 static inline bool life_is_final(enum callback_state state)
@@ -54,32 +55,32 @@ static inline bool life_is_final(enum callback_state state)
     return state == CALLBACK_DELIVERED || state == CALLBACK_DEAD || state == CALLBACK_SKIPPED;
 }
 
-/* Where the callback of a new event stands. `original`: of a reversal, its original's callback;
- * else NULL. */
+/* The state of a new event's callback. `original`: for a reversal, the callback of its original;
+ * otherwise NULL. */
 struct callback_status life_accept(const struct event *e, const struct callback_status *original);
-/* A decision is about a callback that was handed out, so one that waited; but an erasure may have
- * come in between, and one that is recorded again may find what it has left itself. */
+/* Applies a decision. The callback was handed out, so it waited; but it may have been erased since,
+ * and a decision that is recorded again may meet its own result. */
 void life_decide(struct callback_status *s, const struct callback_decision *d);
 
-/* Whether a resend of a stored event's callback is accepted. */
+/* The verdict about a resend of a stored event's callback. */
 enum resend_verdict {
     RESEND_ACCEPTED,
-    RESEND_NOT_MEANT,   /* the event owes no callback, or the callback is in another state */
+    RESEND_NOT_MEANT,   /* there is no callback, or it is in another state */
     RESEND_BODY_PURGED, /* its body was deleted by retention */
     RESEND_BODY_ERASED, /* its body was deleted because its panelist was erased */
 };
-/* only_states: bits, 1 << state, that the resend is for; 0: any. */
+/* only_states: bits, 1 << state, of the states to resend; 0: any. */
 enum resend_verdict life_judge_resend(const struct event *e, enum callback_state state,
                                       unsigned only_states);
-/* Of a callback whose resend was accepted. */
+/* Applies an accepted resend. */
 void life_resend(struct callback_status *s, int64_t due_ms, const struct callback_status *original);
-/* An outcome that was decided when the resends up to known_no were known. True: a later one was
- * accepted since, and life_resend follows, as of resend->due_ms. False: it waits no more. */
+/* For an outcome that was decided when the resends up to known_no were known. True: a later one was
+ * accepted since; life_resend with resend->due_ms must follow. False: no resend waits any more. */
 MUST_CHECK bool life_answer_resend(struct pending_resend *resend, uint64_t known_no,
                                    bool is_erased);
-/* Its panelist is erased, and with it the body. */
+/* Erases the panelist, and with it the body. */
 void life_erase(struct callback_status *s);
-/* An outcome, whose attempt ended at end_ms (INT64_MIN: without an attempt), has left the original
- * of a reversal so. True: the reversal was held back, and is due now. */
+/* Releases a reversal after an outcome of its original, whose attempt ended at end_ms (INT64_MIN:
+ * no attempt). `original`: after the outcome. True: the reversal was held back and is due now. */
 bool life_release(struct callback_status *s, const struct callback_status *original,
                   int64_t end_ms);

@@ -1,6 +1,6 @@
-/* The fullest of the windows of 24 h that hold the event begins at a payment or at the event: one
- * pass over the times with two hands finds it. A window [w, w + 24 h) has its end outside, so that
- * payments exactly 24 h apart never share one. */
+/* Finds the fullest window of 24 h that contains the event: it begins at a payment or at the event,
+ * so one pass with two indices finds it. A window is [w, w + 24 h), so payments exactly 24 h apart
+ * never share one. */
 #include "domain/cap.h"
 
 #include "base/check.h"
@@ -28,7 +28,7 @@ bool cap_allows(uint32_t cap, int64_t at_ms, const struct payments *paid)
         bool is_before = begin < paid->count && paid->at_ms[begin] < at_ms;
         int64_t from_ms = is_before ? paid->at_ms[begin] : at_ms;
         if (is_before && from_ms <= at_ms - DAY_MS)
-            continue; /* a window from here on does not reach the event */
+            continue; /* a window that begins here does not reach the event */
         while (end < paid->count && paid->at_ms[end] < from_ms + DAY_MS)
             end++;
         if (end - begin > most)

@@ -1,6 +1,6 @@
-/* The cap of an app on what it pays a panelist for disqualifications. An event is paid only if
- * with it no 24 hours by Timestamp, before or after it, hold more payments than the cap, in
- * whatever order the events arrive (contract, section 2). */
+/* The cap on an app's payments to a panelist for disqualifications. An event is paid only if no 24
+ * hours by Timestamp around it would contain more payments than the cap, in whatever order the
+ * events arrive (contract, section 2). */
 #pragma once
 
 #include <stdbool.h>
@@ -8,14 +8,14 @@
 #include <stdint.h>
 
 /* Timestamps of earlier payments of the same app to the same panelist, ascending. Only those less
- * than 24 h from the event, before or after it, matter. */
+ * than 24 h before or after the event matter. */
 struct payments {
     const int64_t *at_ms;
     size_t count;
 };
 
-/* So many of them, whichever, are enough to decide: either the 24 h up to the event or those from
- * it on then hold as many as the cap. */
+/* Any so many of them are enough to decide: then the 24 h up to the event, or those from it on,
+ * contain as many as the cap. */
 static inline size_t cap_payments_most(uint32_t cap)
 {
     return (size_t)cap * 2;
@@ -23,5 +23,5 @@ static inline size_t cap_payments_most(uint32_t cap)
 
 bool cap_allows(uint32_t cap, int64_t at_ms, const struct payments *paid);
 
-/* Puts times into the order that struct payments wants. */
+/* Sorts the times as struct payments requires. */
 void cap_sort(int64_t *at_ms, size_t count);

@@ -1,5 +1,5 @@
-/* Times as text and days, without the C library: its functions know time zones, locales and a
- * 60th second, and none of them may touch what is stored. */
+/* Times as text and days, without the C library: its functions depend on time zones, locales and
+ * leap seconds, which must not affect stored values. */
 #include "domain/clock.h"
 
 #define DAYS_PER_400_YEARS 146097
@@ -7,10 +7,10 @@
 static const char month_names[12][4] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
                                         "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
 static const char day_names[7][10] = {"Thursday", "Friday",  "Saturday", "Sunday",
-                                      "Monday",   "Tuesday", "Wednesday"}; /* day 0 first */
+                                      "Monday",   "Tuesday", "Wednesday"}; /* from day 0 on */
 
 struct civil {
-    int year, month, day; /* month and day from 1 */
+    int year, month, day; /* month and day count from 1 */
 };
 
 static int64_t floor_div(int64_t n, int64_t d)
@@ -29,8 +29,8 @@ static int days_in_month(int year, int month)
     return month == 2 && is_leap(year) ? 29 : days[month - 1];
 }
 
-/* The year is taken to begin in March, so that the leap day is its last and the lengths of the
- * months before any month are a straight line: (153 m + 2) / 5 days. */
+/* Years begin in March here, so that the leap day is the last day and the days before a month
+ * follow a linear formula: (153 m + 2) / 5. */
 static int32_t days_of_civil(struct civil c)
 {
     int64_t year = c.month > 2 ? c.year : c.year - 1;
@@ -41,7 +41,7 @@ static int32_t days_of_civil(struct civil c)
 
 static struct civil civil_of_days(int32_t days)
 {
-    int64_t d = (int64_t)days + 719468; /* from 0000-03-01 */
+    int64_t d = (int64_t)days + 719468; /* days from 0000-03-01 */
     int64_t cycle = floor_div(d, DAYS_PER_400_YEARS);
     int64_t in_cycle = d - cycle * DAYS_PER_400_YEARS;
     int64_t year = (in_cycle - in_cycle / 1460 + in_cycle / 36524 - in_cycle / 146096) / 365;
@@ -55,7 +55,7 @@ static struct civil civil_of_days(int32_t days)
     return c;
 }
 
-/* A reader that remembers its first failure, so that a grammar reads as a list. */
+/* A reader with a sticky failure, so that a grammar reads as a list. */
 struct scan {
     const char *at, *end;
     bool good;
@@ -109,7 +109,7 @@ static bool civil_valid(struct civil c)
     return c.month >= 1 && c.month <= 12 && c.day >= 1 && c.day <= days_in_month(c.year, c.month);
 }
 
-/* hh:mm:ss in milliseconds; last_second is 60 where the grammar knows leap seconds. */
+/* hh:mm:ss in milliseconds; last_second is 60 if the grammar has leap seconds. */
 static int64_t scan_time(struct scan *s, int last_second)
 {
     int hour = scan_digits(s, 2);
@@ -165,7 +165,7 @@ bool clock_parse_rfc3339(struct str text, int64_t *ret_ms)
     if (!s.good || s.at != s.end || !civil_valid(date))
         return false;
     ms += days_of_civil(date) * DAY_MS;
-    /* An offset may push it out of the years that four digits can name. */
+    /* an offset may move the time out of the four-digit years */
     int32_t day = clock_day(ms);
     if (day < CLOCK_FIRST_DAY || day > CLOCK_LAST_DAY)
         return false;
@@ -253,7 +253,7 @@ static int scan_month(struct scan *s)
     return 0;
 }
 
-/* Any day's name is taken, whether or not it is that date's: the date is what was meant. */
+/* Any day's name is accepted, even if it does not fit the date. */
 static bool scan_day_name(struct scan *s, bool whole)
 {
     for (int i = 0; s->good && i < 7; i++) {
@@ -276,7 +276,7 @@ static int64_t scan_gmt_date(struct scan *s, bool dashes, struct civil *ret_date
     ret_date->month = scan_month(s);
     scan_text(s, between);
     ret_date->year = scan_digits(s, dashes ? 2 : 4);
-    /* Without a clock the nearest century is a fixed one; right for Retry-After until 2069. */
+    /* without a clock the century is fixed; right for Retry-After until 2069 */
     if (dashes)
         ret_date->year += ret_date->year < 70 ? 2000 : 1900;
     scan_text(s, " ");
@@ -315,7 +315,7 @@ bool clock_parse_http_date(struct str text, int64_t *ret_ms)
     if (!s.good || s.at != s.end || !civil_valid(date))
         return false;
     ms += days_of_civil(date) * DAY_MS;
-    if (clock_day(ms) > CLOCK_LAST_DAY) /* by its leap second */
+    if (clock_day(ms) > CLOCK_LAST_DAY) /* a leap second may exceed it */
         return false;
     *ret_ms = ms;
     return true;

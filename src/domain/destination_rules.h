@@ -1,24 +1,24 @@
-/* Which addresses callbacks may go to, beyond the rule that an address must be public. */
+/* Which addresses callbacks may go to, in addition to the rule that an address must be public. */
 #pragma once
 
 #include "domain/url.h"
 
-/* The lists are borrowed. The operator writes both: `denied` beats `allowed`. */
+/* The lists are borrowed. The operator sets both; `denied` takes precedence. */
 struct destination_rules {
-    const struct cidr *allowed; /* non-public or own addresses that are allowed all the same */
+    const struct cidr *allowed; /* allowed although they are not public, or are the machine's own */
     size_t allowed_count;
-    const struct cidr *denied; /* never, public or not */
+    const struct cidr *denied; /* never allowed, even if public */
     size_t denied_count;
 };
 
 enum destination_verdict {
-    DESTINATION_PUBLIC,  /* allowed, unless it is the machine's own: only the kernel knows that */
+    DESTINATION_PUBLIC,  /* allowed, unless it is the machine's own, which only the kernel knows */
     DESTINATION_ALLOWED, /* by the operator */
     DESTINATION_NOT_PUBLIC,
     DESTINATION_DENIED, /* by the operator */
 };
 
-/* Lists of one's own, to be freed. */
+/* Copies the lists; free the copy with destination_rules_free. */
 struct destination_rules destination_rules_copy(const struct destination_rules *rules);
 void destination_rules_free(struct destination_rules *rules);
 

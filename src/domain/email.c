@@ -1,4 +1,4 @@
-/* Addresses of e-mail: what a mail server has to take apart, and nothing of what is behind it. */
+/* E-mail addresses, checked only as far as a mail server needs it. */
 #include "domain/email.h"
 
 bool email_valid(struct str text)

@@ -1,4 +1,4 @@
-/* Addresses of e-mail, judged only as far as a mail server has to take them apart. */
+/* E-mail addresses, checked only as far as a mail server needs it. */
 #pragma once
 
 #include "base/arena.h"
@@ -7,5 +7,5 @@
 
 /* name@domain without blanks, control characters and angle brackets. */
 bool email_valid(struct str text);
-/* As it is kept and compared: ASCII in lower case. In the arena. */
+/* The form for storing and comparing: ASCII in lower case. In the arena. */
 struct str email_lower(struct arena *arena, struct str text);

@@ -1,5 +1,5 @@
-/* Names of the domain's enums, one table each, so that a new value cannot be forgotten in one
- * direction only; and the texts of an event. */
+/* Names of the domain's enums, one table each, which serves both directions; and the texts of an
+ * event. */
 #include "domain/event.h"
 
 #include "base/check.h"
@@ -160,7 +160,7 @@ void event_keep(struct event *e, struct arena *arena)
     }
 }
 
-/* 2: may stand anywhere in an id, 1: not at its start. */
+/* 2: allowed anywhere in an id; 1: not at its start. */
 static const uint8_t id_bytes[256] = {
     ['0' ... '9'] = 2, ['A' ... 'Z'] = 2, ['a' ... 'z'] = 2, ['_'] = 1, [':'] = 1, ['-'] = 1,
 };

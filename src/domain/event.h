@@ -1,8 +1,8 @@
-/* The nouns of the domain: kinds of events, what an operator reported (candidate), what was
- * decided about it (event), and the settings of the app in force at that moment (terms).
+/* The nouns of the domain: kinds of events, a reported event (candidate), a decided one (event),
+ * and the app's settings at that moment (terms).
  *
- * Everything here is plain data. Text is borrowed: from a request's arena, a journal frame or a
- * callback's own memory, as the holder says. */
+ * Everything here is plain data. Texts are borrowed: from a request's arena, a journal frame or a
+ * callback's own memory. */
 #pragma once
 
 #include "base/arena.h"
@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The numbers are stored in journal and database for ever: append only. */
+/* The numbers are stored in journal and database: append only. */
 enum event_type {
     EVENT_SURVEY_STARTED = 1,
     EVENT_SURVEY_COMPLETED = 2,
@@ -27,8 +27,8 @@ enum event_type {
 };
 #define EVENT_TYPE_LAST EVENT_OFFER_COMPLETION_REVERSED
 
-/* Stored: append only. The queue of one configured URL; LANE_NONE owes no callback. LANE_TEST has
- * the test events of apps with a TestCallbackUrl, whatever their type. */
+/* Stored: append only. A lane is the queue of one configured URL; an event with LANE_NONE has no
+ * callback. LANE_TEST has the test events of apps with a TestCallbackUrl, of any type. */
 enum lane_kind {
     LANE_NONE = 0,
     LANE_SUCCESS = 1,
@@ -38,18 +38,18 @@ enum lane_kind {
 };
 #define LANE_LAST LANE_TEST
 #define LANE_KINDS (LANE_LAST + 1)
-/* Begins the RewardIds of test callbacks, and of no event: EventIds like it are refused. */
+/* The prefix of the RewardIds of test callbacks: an EventId with it is refused. */
 #define EVENT_ID_OF_TESTS "test_"
-/* [A-Za-z0-9][A-Za-z0-9_:-]{0,127}; what all RewardIds are, those of test callbacks, too. */
+/* [A-Za-z0-9][A-Za-z0-9_:-]{0,127}; every RewardId has this form, also of test callbacks. */
 bool event_id_valid(struct str id);
 
 enum integration { INTEGRATION_SDK = 1, INTEGRATION_IFRAME = 2, INTEGRATION_MONETIZATION_API = 3 };
 
-/* Stored: append only. docs/state.md has every move. CALLBACK_NONE: the event owes none. */
+/* Stored: append only. docs/state.md has every transition. CALLBACK_NONE: there is no callback. */
 enum callback_state {
     CALLBACK_NONE = 0,
     CALLBACK_PENDING = 1,
-    CALLBACK_DELIVERING = 2, /* only in memory: a stored one is pending */
+    CALLBACK_DELIVERING = 2, /* only in memory: it is stored as pending */
     CALLBACK_DELIVERED = 3,
     CALLBACK_DEAD = 4,
     CALLBACK_SKIPPED = 5,
@@ -60,30 +60,31 @@ enum callback_reason {
     REASON_NO_URL = 1,
     REASON_DISABLED = 2,
     REASON_IMPORTED = 3,
-    REASON_ATTEMPTS = 4,      /* as many tries failed as the schedule has */
-    REASON_ENDPOINT_DOWN = 5, /* its lane was down long past its last slot: callback_end.h */
+    REASON_ATTEMPTS = 4,      /* the schedule's number of attempts has failed */
+    REASON_ENDPOINT_DOWN = 5, /* its lane was down long after its last slot: callback_end.h */
     REASON_GONE = 6,          /* answered 410 */
     REASON_FINAL_STATUS = 7,  /* answered with one of the app's FinalStatuses */
-    REASON_NOT_WANTED = 8,    /* the app's RewardTypes or WithholdTests leave it out, or it is a
-                                 test in a real lane, and the app has a TestCallbackUrl now */
+    /* excluded by the app's RewardTypes or WithholdTests, or a test in a real lane whose app has a
+     * TestCallbackUrl now */
+    REASON_NOT_WANTED = 8,
 };
 #define REASON_LAST REASON_NOT_WANTED
 
-/* What an event has to do with its app's cap on disqualifications. Stored: append only. */
+/* An event's part in its app's cap on disqualifications. Stored: append only. */
 enum cap_part {
     CAP_NONE = 0,
     CAP_COUNTED = 1, /* paid by the app's rule: counts for the cap */
-    CAP_REACHED = 2, /* not paid, since the cap was reached */
+    CAP_REACHED = 2, /* not paid, because the cap was reached */
 };
 
-/* One lane of the installation: app_no * LANE_KINDS + kind. */
+/* A lane's number: app_no * LANE_KINDS + kind. */
 typedef uint64_t lane_no;
 static inline lane_no lane_of(uint32_t app_no, enum lane_kind kind)
 {
     return (lane_no)app_no * LANE_KINDS + (lane_no)kind;
 }
 
-/* The app's settings that decide about an event, as they were when it was accepted. */
+/* The app's settings that decide about an event, as they were at its acceptance. */
 struct app_terms {
     uint32_t account_no;
     uint32_t app_no;
@@ -92,14 +93,14 @@ struct app_terms {
     uint32_t disqualification_cap; /* payments per (app, panelist) in 24 h */
     uint8_t reward_decimals;       /* 0..6 */
     bool legacy_fields, extended_fields, negative_ad_hoc;
-    bool trim_decimals, numeric_goal_ids; /* of the body: 72 for 72.00, 5 for "5" */
+    bool trim_decimals, numeric_goal_ids; /* in the body: 72 instead of 72.00, 5 instead of "5" */
     bool withhold_tests;                  /* callbacks of test events are skipped */
     uint32_t unwanted_types;              /* bit n: callbacks of enum event_type n are skipped */
-    bool has_url[LANE_KINDS];             /* a URL is configured for that lane now */
+    bool has_url[LANE_KINDS];             /* the lane has a URL now */
     bool lane_disabled[LANE_KINDS];       /* by a 410 */
 };
 
-/* Whether a callback of that lane is sent by these settings, which may be newer than the event. */
+/* True if these settings, which may be newer than the event, allow a callback of that lane. */
 static inline bool app_wants(const struct app_terms *terms, enum event_type type, bool is_test,
                              enum lane_kind lane)
 {
@@ -107,38 +108,39 @@ static inline bool app_wants(const struct app_terms *terms, enum event_type type
     return !(terms->unwanted_types >> type & 1) && !(is_test && is_kept_back);
 }
 
-/* One reported event that passed validation; the store decides the rest. */
+/* A reported event that passed validation; the store decides the rest. */
 struct candidate {
     const struct app_terms *terms;
     uint32_t client_no;
     enum integration integration;
     enum event_type type;
-    bool is_test, has_is_test; /* has: given by the event itself */
+    bool is_test, has_is_test; /* has: the event itself says so */
     bool deliver;              /* false: imported, its callback is skipped */
-    bool refused; /* for what may change with time or settings: unless it is a duplicate */
-    bool has_revenue, has_reward; /* given by the event itself */
+    /* for a reason that may change with time or settings; it may still be a duplicate */
+    bool refused;
+    bool has_revenue, has_reward; /* the event itself gives them */
     int64_t occurred_ms;          /* Unix ms, UTC */
     int64_t revenue_micros;
-    int64_t reward_micros; /* when has_reward */
+    int64_t reward_micros; /* if has_reward */
     int64_t offer_id;      /* 0: none */
     struct str event_id, client_id, panelist_id;
     struct str session_id, mid, offer_title, offer_goal_id, original_reward_id, reason;
     struct key128 key; /* of (account, EventId) */
-    uint64_t content;  /* a hash of all members as sent, see intake/content.h */
+    uint64_t content;  /* hash of all members as sent, see intake/content.h */
 };
 
-/* What was decided: all of it is fixed for ever, but for the state of its callback. */
+/* A decided event. Everything in it is fixed, except the state of its callback. */
 struct event {
     uint32_t account_no;
     uint32_t app_no;
     uint32_t client_no;
-    uint64_t event_no; /* per account, from 1, in commit order */
+    uint64_t event_no; /* per account, from 1, in the order of commits */
     enum event_type type;
     enum lane_kind lane;
     bool is_test;
     uint8_t reward_decimals; /* as printed in the body */
     int64_t occurred_ms, accepted_ms;
-    int64_t due_ms; /* when its request came: its callback is due from then */
+    int64_t due_ms; /* when its request came: its callback is due from then on */
     int64_t revenue_micros, reward_micros; /* negative on reversals and some ad_hoc */
     int64_t offer_id;
     uint64_t original_no; /* the reversed offer_completed; 0: none */
@@ -146,15 +148,16 @@ struct event {
     struct str session_id, mid, offer_title, offer_goal_id, original_reward_id, reason;
     struct key128 key;
     uint64_t content;
-    struct str body;           /* callback body with 32 zeros where Sig (and Signature) go */
+    struct str body;           /* callback body with 32 zeros in place of Sig (and Signature) */
     uint16_t signature_offset; /* of the second 32 hex digits (LegacyFields), 0: none */
     enum callback_state state; /* at acceptance: none, pending or skipped */
     enum callback_reason reason_skipped;
     enum cap_part cap;
-    bool is_erased; /* read back: panelist_id is a replacement, session_id and mid are gone */
+    /* of a stored event: panelist_id is a replacement, session_id and mid are gone */
+    bool is_erased;
 };
 
-/* Sig always stands first: {"Sig":"<32 hex digits>" */
+/* Sig comes first: {"Sig":"<32 hex digits>" */
 #define BODY_SIG_OFFSET 8
 
 enum verdict_kind {
@@ -165,7 +168,7 @@ enum verdict_kind {
     VERDICT_ORIGINAL_NOT_FOUND,
     VERDICT_ALREADY_REVERSED,
     VERDICT_MISMATCH,     /* a reversal's field differs from its original: invalid */
-    VERDICT_NOT_STORABLE, /* the database refuses its very values: invalid */
+    VERDICT_NOT_STORABLE, /* the database refuses its values: invalid */
 };
 
 struct verdict {
@@ -174,7 +177,7 @@ struct verdict {
     uint64_t event_no; /* accepted and duplicate */
 };
 
-/* candidate.key: identifies an event for ever. */
+/* candidate.key: identifies an event permanently. */
 static inline struct key128 event_key(const struct hash_secret *secret, uint32_t account_no,
                                       struct str event_id)
 {
@@ -187,23 +190,24 @@ static inline struct key128 event_key(const struct hash_secret *secret, uint32_t
     return hash_key128(secret, bytes, 4 + event_id.n);
 }
 
-/* What is left of an event whose panelist is erased. The replacement is the same for all events of
- * one erasure, so that days keep their counts of panelists. */
+/* Replaces and clears the texts of an event whose panelist is erased. The replacement is the same
+ * for all events of one erasure, so that days keep their number of panelists. */
 void event_erase(struct event *e, struct str replacement);
-/* Copies what the event borrows into an arena. */
+/* Copies the event's borrowed texts into an arena. */
 void event_keep(struct event *e, struct arena *arena);
 
 const char *event_type_name(enum event_type type); /* "survey_completed" */
 bool event_type_parse(struct str name, enum event_type *ret_type);
 bool event_type_is_offer(enum event_type type);
-/* What comes of a survey that somebody has started: completed, disqualified, profiler completed. */
+/* True for outcomes of a started survey: completed, disqualified, profiler completed. */
 bool event_is_survey_outcome(enum event_type type);
-enum lane_kind event_lane(enum event_type type); /* of real events; see app_lane */
-/* The lane of an event's callback, as the app's settings are. */
+enum lane_kind event_lane(enum event_type type); /* without tests; see app_lane */
+/* The lane of an event's callback, by the app's settings. */
 enum lane_kind app_lane(const struct app_terms *terms, enum event_type type, bool is_test);
 const char *callback_state_name(enum callback_state state);
 const char *callback_reason_name(enum callback_reason reason); /* "no_url"; NULL for REASON_NONE */
-/* Skipped and dead ones have a reason of their own kind, others have none. */
+/* True if the reason fits the state: skipped and dead have reasons of their own, other states have
+ * none. */
 bool callback_reason_fits(enum callback_state state, enum callback_reason reason);
 const char *cap_part_name(enum cap_part cap);    /* "counted", "reached"; NULL for CAP_NONE */
 const char *lane_kind_name(enum lane_kind kind); /* "success", "test" */

@@ -1,4 +1,4 @@
-/* A row of callbacks that were answered 410. */
+/* A run of callbacks that were answered 410. */
 #include "domain/gone_run.h"
 
 bool gone_run_add(struct gone_run *run, uint64_t event_no)

@@ -1,5 +1,5 @@
-/* How many different callbacks in a row a lane's URL has answered with 410. One removed user is no
- * removed endpoint, so the lane is disabled only by GONE_RUN_DISABLES of them. */
+/* Counts how many different callbacks in a row a lane's URL has answered with 410. A single 410 may
+ * be about one removed user, so only GONE_RUN_DISABLES of them disable the lane. */
 #pragma once
 
 #include "base/check.h"
@@ -14,8 +14,7 @@ struct gone_run {
     int32_t count;
 };
 
-/* Another callback was answered 410; one that is in the row already adds nothing. True: the row is
- * long enough. */
+/* Adds a callback that was answered 410; a callback counts once. True: the run is complete. */
 bool gone_run_add(struct gone_run *run, uint64_t event_no);
-/* A try ended in any other way. */
+/* An attempt ended in any other way. */
 void gone_run_end(struct gone_run *run);

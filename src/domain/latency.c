@@ -1,5 +1,5 @@
-/* Buckets of latencies, and percentiles of them. The bounds are stored in databases as the names of
- * columns: a change of them is a change of the schema. */
+/* Latency buckets, and percentiles of them. The bounds are stored as names of columns: changing
+ * them changes the schema. */
 #include "domain/latency.h"
 
 const int64_t latency_bounds_ms[LATENCY_BUCKETS] = {

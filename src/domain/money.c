@@ -1,12 +1,11 @@
 /* Exact decimal money.
  *
- * An amount is a whole number of millionths in 64 bits; products and sums are taken in 128 bits.
- * Reading never loops over an exponent: only the digits that are there are looked at, and the
- * exponent merely moves the point, so "1e999999999" costs what "1" does. */
+ * An amount is a whole number of millionths in 64 bits; products and sums use 128 bits. Parsing
+ * never loops over an exponent, it only moves the point, so "1e999999999" costs the same as "1". */
 #include "domain/money.h"
 
 #define MICRO_DIGITS 6
-#define INT64_DIGITS 19 /* of INT64_MAX */
+#define INT64_DIGITS 19 /* digits of INT64_MAX */
 
 static const int64_t power_of_ten[INT64_DIGITS] = {
     1,
@@ -30,13 +29,13 @@ static const int64_t power_of_ten[INT64_DIGITS] = {
     1000000000000000000,
 };
 
-/* The shape of a JSON number: where its digits are and how far the exponent moves the point. */
+/* The parts of a JSON number: where its digits are and how far the exponent moves the point. */
 struct number_text {
     bool negative;
     const char *digits; /* from the first digit to the last before the exponent; may hold '.' */
     size_t digits_n;
-    size_t fraction_n; /* of them behind the point */
-    int64_t exponent;  /* saturated far beyond anything that matters */
+    size_t fraction_n; /* of them after the point */
+    int64_t exponent;  /* saturated far beyond any valid amount */
 };
 
 static bool is_digit(char c)
@@ -120,7 +119,7 @@ enum money_parse money_parse(struct str text, int64_t *ret_micros)
     if (scale < 0)
         return MONEY_TOO_FINE;
 
-    /* Now every step below multiplies a value of at least 1: it ends, or it is too large. */
+    /* every step below multiplies a value of at least 1, so it ends or overflows */
     int64_t value = 0;
     for (; first < end; first++) {
         if (*first == '.')
@@ -189,8 +188,8 @@ void money_print(struct buf *to, int64_t micros, int min_digits)
     buf_add(to, at, (size_t)(text + sizeof text - at));
 }
 
-/* n / d rounded half away from zero; d > 0. Compares the rest instead of adding d / 2 to n, so
- * that nothing overflows at the ends. */
+/* n / d rounded half away from zero; d > 0. Compares the remainder instead of adding d / 2 to n, to
+ * avoid an overflow. */
 static __int128 divide_rounded(__int128 n, __int128 d)
 {
     __int128 q = n / d, rest = n % d;
@@ -204,10 +203,10 @@ bool money_reward(int64_t revenue_micros, int64_t currency_micros, int decimals,
                   int64_t *ret_reward_micros)
 {
     ASSERT(decimals >= 0 && decimals <= MICRO_DIGITS);
-    __int128 product = (__int128)revenue_micros * currency_micros; /* 10^-12 units */
+    __int128 product = (__int128)revenue_micros * currency_micros; /* in 10^-12 units */
     __int128 rounded = divide_rounded(product, power_of_ten[2 * MICRO_DIGITS - decimals]);
     int64_t unit = power_of_ten[MICRO_DIGITS - decimals];
-    /* Judged before the multiplication, which could overflow. */
+    /* checked before the multiplication, which could overflow */
     if (rounded > MONEY_MAX_REWARD_MICROS / unit || rounded < -MONEY_MAX_REWARD_MICROS / unit)
         return false;
     *ret_reward_micros = (int64_t)rounded * unit;

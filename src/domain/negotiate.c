@@ -1,14 +1,14 @@
-/* Reading what clients take. What cannot be read is not taken: a weight that is none counts as 0,
- * and an element that is none names nothing. */
+/* Parses what clients accept. Invalid parts are ignored: an invalid weight counts as 0, and an
+ * invalid element names nothing. */
 #include "domain/negotiate.h"
 
 #include <strings.h>
 
 #define QUALITY_MOST 1000
-/* Of identity where no element speaks of it: below whatever is named. */
+/* The weight of identity if no element mentions it: below any named coding. */
 #define QUALITY_LEAST 1
 
-/* In an entity tag a backslash is a character like any other. */
+/* In an entity tag a backslash has no special meaning. */
 static struct str cut_outside_quotes(struct str *rest, char sep, bool has_escapes)
 {
     bool quoted = false;
@@ -56,7 +56,7 @@ static int parse_weight(struct str text)
     return weight <= QUALITY_MOST ? weight : 0;
 }
 
-/* The weight among an element's parameters; *ret_others: there are others before it. */
+/* The weight among an element's parameters; *ret_others: other parameters precede it. */
 static int weight_of(struct str parameters, bool *ret_others)
 {
     *ret_others = false;
@@ -77,7 +77,7 @@ static int range_names(struct str range, const char *type)
         return 3;
     if (str_is(range, "*/*"))
         return 1;
-    size_t kind = (size_t)(strchr(type, '/') - type) + 1; /* with the slash */
+    size_t kind = (size_t)(strchr(type, '/') - type) + 1; /* including the slash */
     bool is_kind =
         range.n == kind + 1 && range.p[kind] == '*' && strncasecmp(range.p, type, kind) == 0;
     return is_kind ? 2 : 0;
@@ -93,8 +93,8 @@ struct media_wish accept_media(struct str accept, const char *type)
         int named = range_names(str_trim(cut_outside_quotes(&parameters, ';', true)), type);
         bool others;
         int quality = weight_of(parameters, &others);
-        /* A range with parameters of its own, such as charset or header, means this type, too, but
-         * one without them speaks first. */
+        /* a range with parameters of its own, such as charset or header, also matches this type,
+         * but one without takes precedence */
         if (named > wish.named || (named == wish.named && named && !others))
             wish = (struct media_wish){quality, named};
     }
@@ -109,7 +109,7 @@ bool accept_prefers(struct str accept, const char *first, const char *second)
     return a.quality > 0 && a.named > b.named;
 }
 
-/* By its registered name, and by the one that is often written instead; perhaps quoted. */
+/* True for the registered name, and for the frequent misspelling; either may be quoted. */
 static bool names_utf8(struct str charset)
 {
     char name[8];
@@ -140,7 +140,7 @@ bool media_is_utf8(struct str content_type)
 /* --- codings ---------------------------------------------------------------------------------- */
 
 struct coding_wishes {
-    int zstd, gzip, identity, other; /* -1: not spoken of */
+    int zstd, gzip, identity, other; /* -1: not mentioned */
 };
 
 static struct coding_wishes coding_wishes(struct str accept_encoding)

@@ -1,9 +1,9 @@
 /* The callback's body, byte for byte.
  *
- * Partners compare and hash these bytes, so they are fixed when the event is accepted, but for
- * the hex digits of Sig (and its old twin Signature), which depend on the secret in force when
- * they are sent. The order of members is the specification's (2.2 for surveys, 2.3 for offers),
- * then what the contract adds:
+ * Partners compare and hash these bytes, so they are fixed when the event is accepted, except for
+ * the hex digits of Sig (and of the deprecated Signature), which depend on the secret at the time
+ * of sending. The order of members is that of the specification (2.2 for surveys, 2.3 for offers),
+ * followed by the contract's additions:
  *
  *   survey: Sig PanelistId RewardType RewardId Reward SessionId? Mid? RevenueAmount IsTest
  *           [Signature UniqueSurveyId] [ClientId Timestamp]
@@ -19,7 +19,7 @@
 #define GOAL_NUMBER_DIGITS 15 /* below 2^53 */
 _Static_assert(sizeof SIG_BLANK - 1 == SIG_HEX_BYTES, "room for the hex digits");
 
-/* For literals, whose length the compiler knows. */
+/* For literals, whose length is known at compile time. */
 #define ADD(to, literal) buf_add((to), "" literal "", sizeof(literal) - 1)
 
 static bool needs_escape(unsigned char c)
@@ -93,8 +93,8 @@ static void print_revenue(struct buf *to, const struct event *e, const struct pa
     money_print(to, e->revenue_micros, o->trim_decimals ? 0 : 2);
 }
 
-/* A number that every JSON parser reads as it is: digits, at most GOAL_NUMBER_DIGITS, and no zero
- * before others. */
+/* A number that every JSON parser reads exactly: digits, at most GOAL_NUMBER_DIGITS, without
+ * leading zeros. */
 static bool is_number(struct str text)
 {
     bool good = text.n > 0 && text.n <= GOAL_NUMBER_DIGITS && (text.p[0] != '0' || text.n == 1);
@@ -123,7 +123,7 @@ static void print_client_and_time(struct buf *to, const struct event *e, struct 
     ADD(to, "\"");
 }
 
-/* Returns the offset of Signature's digits in `to`, 0: none. */
+/* Returns the offset of Signature's digits in `to`; 0: none. */
 static size_t print_survey(struct buf *to, const struct event *e, const struct payload_options *o)
 {
     size_t signature_at = 0;
@@ -179,7 +179,7 @@ uint16_t payload_print(struct buf *to, const struct event *e, const struct paylo
     ADD(to, "}");
     if (signature_at == 0)
         return 0;
-    ASSERT(signature_at - start <= UINT16_MAX); /* the limits on text keep it near 8 KiB */
+    ASSERT(signature_at - start <= UINT16_MAX); /* the limits of texts keep it near 8 KiB */
     return (uint16_t)(signature_at - start);
 }
 

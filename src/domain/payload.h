@@ -13,19 +13,19 @@ struct payload_options {
 struct payload_options payload_options_of(const struct app_terms *terms, struct str client_id,
                                           enum integration integration);
 
-/* Appends the body of `e` with 32 '0' in place of Sig and Signature. Returns the offset, from
- * the body's first byte, of Signature's digits (0 where the body has none). */
+/* Appends the body of `e` with 32 '0' in place of Sig and Signature. Returns the offset, from the
+ * body's first byte, of Signature's digits (0 if the body has none). */
 uint16_t payload_print(struct buf *to, const struct event *e, const struct payload_options *o);
-/* Prints the body of an event that is being accepted into `room`, from where the event borrows it
- * then; nothing where it owes no callback. */
+/* Prints the body of an event that is being accepted into `room`, from which the event borrows it;
+ * prints nothing if it has no callback. */
 void payload_fix(struct event *e, const struct candidate *c, struct buf *room);
 
-/* The fractional digits that a Reward is printed with at least (contract, section 2), unless the
- * app trims them. */
+/* The least number of fractional digits of a Reward (contract, section 2), unless the app trims
+ * them. */
 int payload_reward_digits(const struct event *e);
 
-/* A JSON string with quotes, only what must be escaped is escaped. */
+/* A JSON string with quotes; escapes only what must be escaped. */
 void payload_print_string(struct buf *to, struct str s);
 
-/* Puts the hex digits of Sig into a copy of the body. */
+/* Writes the hex digits of Sig into a copy of the body. */
 void payload_sign(char *body, uint16_t signature_offset, const char hex[32]);

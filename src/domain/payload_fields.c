@@ -1,5 +1,5 @@
-/* Reads what payload.c prints, and no other JSON: one flat object, minified, names without escapes,
- * \u only for control characters. Anything else ends the reading. */
+/* Parses what payload.c prints, and no other JSON: one flat object, minified, names without
+ * escapes, \u only for control characters. Anything else ends the parsing. */
 #include "domain/payload_fields.h"
 
 static char at(const struct str *rest)
@@ -13,7 +13,7 @@ static void skip(struct str *rest, size_t n)
     rest->n -= n;
 }
 
-/* \u001f: all that the body has are below U+0020. */
+/* \u001f: all escaped characters of the body are below U+0020. */
 static bool take_control(struct str *rest, char *ret_c)
 {
     unsigned value = 0;
@@ -44,7 +44,7 @@ static bool take_escaped(struct str *rest, char *ret_c)
     return name != NULL;
 }
 
-/* Behind the opening quote. */
+/* After the opening quote. */
 static bool take_string(struct str *rest, struct buf *room, struct str *ret)
 {
     struct str raw = {rest->p, 0};
@@ -88,7 +88,7 @@ bool payload_next_field(struct str *rest, struct buf *room, struct payload_field
     if (rest->n < 2 || (at(rest) != '{' && at(rest) != ',') || rest->p[1] != '"')
         return false;
     if (at(rest) == '{')
-        buf_reserve(room, rest->n); /* no text becomes longer by being unescaped */
+        buf_reserve(room, rest->n); /* unescaping never makes a text longer */
     skip(rest, 2);
     const size_t before = room->n;
     if (!take_string(rest, room, &field.name) || room->n != before || at(rest) != ':')

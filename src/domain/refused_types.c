@@ -1,10 +1,10 @@
-/* A type is refused from the first success of another type after its own failure until it succeeds
- * itself. So a receiver that fails altogether is told from one that fails on a type: without a
- * success between two failures of a type both count against the lane, whatever came before.
+/* A type counts as refused from the first success of another type after its own failure until its
+ * own next success. This distinguishes a receiver that fails for everything from one that fails for
+ * a type: two failures of a type without a success in between both count against the lane.
  *
- * 502, 503 and 504 come from a proxy, or from a server that says that it is overloaded: they are
- * about the receiver, whatever the type. So are all failures without a status. A 2xx that does not
- * say what the app asks for is like a 500. */
+ * 502, 503 and 504 come from a proxy or an overloaded server, so they are about the receiver for
+ * every type. So are failures without a status. A 2xx without what the app's SuccessAnswer asks for
+ * is treated like a 500. */
 #include "domain/refused_types.h"
 
 _Static_assert(EVENT_TYPE_LAST < 16, "a bit for each type");

@@ -1,5 +1,5 @@
-/* JSON, form or query; see request_format.h. Everything comes from the JSON body, which is fixed
- * when the event is accepted: a retry or a resend under the same settings sends the same values. */
+/* JSON, form or query; see request_format.h. All values come from the JSON body, which is fixed at
+ * acceptance, so a retry or a resend with the same settings sends the same values. */
 #include "domain/request_format.h"
 
 #include "domain/clock.h"
@@ -45,8 +45,8 @@ bool request_format_parse(struct str name, enum request_format *ret_format)
     return false;
 }
 
-/* Signs the query that `to` has from `start` on, up to the "&" before its last parameter, whose
- * value is still to come. */
+/* Signs the query in `to` from `start` on, up to the "&" before its last parameter, whose value is
+ * appended now. */
 static void add_signature(struct buf *to, size_t start, struct str secret)
 {
     char hex[QUERY_SIGNATURE_BYTES];
@@ -90,7 +90,7 @@ static void add_query(struct buf *to, size_t start, const struct request_facts *
     add_signature(to, start, facts->secret);
 }
 
-/* What is of every callback, whatever its body has. */
+/* Sets the values that every callback has, whatever its body has. */
 static void add_facts(struct url_macro_values *values, const struct request_facts *facts,
                       struct buf *room)
 {

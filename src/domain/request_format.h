@@ -1,4 +1,4 @@
-/* The shape of a callback's request: what an app's RequestFormat and the macros of its URL make of
+/* The form of a callback's request: how an app's RequestFormat and the macros of its URL transform
  * the body that was fixed at acceptance. */
 #pragma once
 
@@ -18,19 +18,19 @@ struct request_facts {
     struct str body; /* JSON, signed */
     int64_t occurred_ms;
     bool is_test;
-    struct str secret; /* of the query's signature; absent: it is shown as asterisks */
+    struct str secret; /* signs the query; absent: print asterisks */
 };
 
-/* Appends path and query. `target` is the URL's own: with macros they are replaced; a GET without
- * macros has all fields of the body and QuerySignature behind its own query. */
+/* Appends path and query. `target` is the URL's own: its macros are replaced. For a GET without
+ * macros all fields of the body and QuerySignature are appended to its query. */
 void request_print_target(struct buf *to, struct str target, enum request_format format,
                           const struct request_facts *facts);
 /* The same for a whole URL, whose userinfo may be masked. */
 void request_print_url(struct buf *to, struct str url, enum request_format format,
                        const struct request_facts *facts);
-/* Whether path and query have values of the callback; else the URL is sent as it was set. */
+/* True if path and query have values of the callback; otherwise the URL is sent as configured. */
 bool request_has_values(enum request_format format, struct str url);
-/* Whether the URL as it was set and the JSON body are sent. */
+/* True if the URL is sent as configured, with the JSON body. */
 bool request_is_plain(enum request_format format, struct str url);
-/* Appends the body that is sent: as it is, as a form, or none. */
+/* Appends the body to send: as it is, as a form, or none. */
 void request_print_body(struct buf *to, enum request_format format, struct str body);

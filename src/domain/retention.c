@@ -6,7 +6,7 @@ static int64_t lesser(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* The time that this process has lived through has passed, whatever the wall clock says. */
+/* The time that this process has run has passed, whatever the wall clock says. */
 static void live_on(struct retention_clock *c, int64_t wall_ms, int64_t mono_ms)
 {
     int64_t lived_ms = c->seen_mono_ms != 0 ? mono_ms - c->seen_mono_ms : 0;

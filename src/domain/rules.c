@@ -1,9 +1,9 @@
-/* What an event is worth and what becomes of it.
+/* The value of an event and the state of its callback.
  *
- * One function per kind of decision; rules_decide walks them in the order a verdict is looked
- * for: repeated, refused by intake, original, then amounts, then where the callback stands.
- * Everything that decides is an argument, so the same candidate on the same facts is the same event
- * for ever. */
+ * One function for each kind of decision; rules_decide calls them in the order of precedence:
+ * repeated, refused by intake, original, then amounts, then the callback's state. Everything that
+ * decides is an argument, so the same candidate with the same facts always becomes the same
+ * event. */
 #include "domain/rules.h"
 
 #include "domain/acceptance.h"
@@ -36,7 +36,7 @@ bool rules_reward(const struct candidate *c, int64_t *ret_reward_micros)
         return true;
     }
     if (c->type == EVENT_AD_HOC)
-        return false; /* nothing to compute it from: it must carry one */
+        return false; /* it must have a Reward, as there is nothing to compute one from */
     return money_reward(c->revenue_micros, c->terms->currency_micros, c->terms->reward_decimals,
                         ret_reward_micros);
 }
@@ -46,13 +46,13 @@ static struct verdict refuse(enum verdict_kind kind, const char *field)
     return (struct verdict){.kind = kind, .field = field};
 }
 
-/* The first field that the reversal gives and that is not its original's; NULL: none. */
+/* The first field that the reversal gives differently from its original; NULL: none. */
 static const char *differing_field(const struct candidate *c, const struct event *original)
 {
     const struct {
         const char *name;
         struct str given, want;
-        bool is_erased; /* nobody knows any more what it was */
+        bool is_erased; /* the original's value is gone */
     } texts[] = {
         {"PanelistId", c->panelist_id, original->panelist_id, original->is_erased},
         {"OfferTitle", c->offer_title, original->offer_title, false},
@@ -83,8 +83,8 @@ static struct verdict judge_original(const struct candidate *c, const struct eve
     return (struct verdict){.kind = VERDICT_ACCEPTED};
 }
 
-/* A test that went to the TestCallbackUrl is taken back nowhere else, even if the app has none any
- * more: no other receiver has heard of it. */
+/* The reversal of a test that went to the TestCallbackUrl goes nowhere else, even if the app has no
+ * TestCallbackUrl any more: no other receiver knows of the test. */
 static void take_from_original(struct event *e, const struct app_terms *terms,
                                const struct event *original)
 {
@@ -100,7 +100,7 @@ static void take_from_original(struct event *e, const struct app_terms *terms,
     e->offer_goal_id = original->offer_goal_id;
 }
 
-/* What the app pays for a disqualification: nothing beyond the cap. Tests are always paid. */
+/* What the app pays for a disqualification: nothing above the cap. Tests are always paid. */
 static void pay_disqualification(struct event *e, const struct candidate *c,
                                  const struct payments *paid)
 {
@@ -114,13 +114,13 @@ static void pay_disqualification(struct event *e, const struct candidate *c,
 static void set_amounts(struct event *e, const struct candidate *c, const struct payments *paid)
 {
     if (c->type == EVENT_SURVEY_STARTED || c->type == EVENT_OFFER_CLICKED)
-        return; /* nothing is paid for either, whatever was sent */
+        return; /* neither is paid, whatever was sent */
     e->revenue_micros = c->has_revenue ? c->revenue_micros : 0;
     if (paid_by_disqualification_rule(c)) {
         pay_disqualification(e, c, paid);
     } else {
         bool in_range = rules_reward(c, &e->reward_micros);
-        ASSERT(in_range); /* intake rejects the others before anything is queued */
+        ASSERT(in_range); /* intake has rejected other amounts */
     }
 }
 
@@ -146,7 +146,7 @@ static struct verdict judge_repeated(const struct candidate *c, const struct rul
     return (struct verdict){.kind = VERDICT_DUPLICATE, .event_no = facts->known_event_no};
 }
 
-/* No store can have found anything else. */
+/* Asserts that the store's facts are consistent. */
 static void check_facts(const struct candidate *c, const struct rules_facts *facts)
 {
     ASSERT(!facts->is_known || facts->known_event_no > 0);
@@ -195,7 +195,7 @@ struct verdict rules_decide(const struct candidate *c, const struct rules_facts 
         e.mid = c->mid;
         e.offer_id = c->offer_id;
         e.offer_title = c->offer_title;
-        /* A click is not yet about any goal of the offer. */
+        /* a click is not about a goal yet */
         e.offer_goal_id = c->type == EVENT_OFFER_CLICKED ? STR_NONE : c->offer_goal_id;
         set_amounts(&e, c, &facts->paid);
     }

@@ -1,17 +1,17 @@
 /* When a callback is tried again.
  *
- * A schedule is a list of waits; slot k is the try after wait k, slot 0 the first try:
+ * A schedule is a list of waits; slot k is the attempt after wait k, slot 0 the first attempt:
  *
  *     accepted --wait 0--> slot 1 --wait 1--> slot 2 ... --wait n-1--> slot n, the last
  *
- * A place only moves to the right. Every failed try moves it by one; slots whose time passed
- * without a try (the lane was suspended, the daemon was down) are passed over. A callback whose
- * last slot has passed still has the tries that it was promised: they follow each other at the
- * schedule's first wait. callback_end.h says when it is given up without them. */
+ * A place only moves to the right. Every failed attempt moves it by one; slots whose time passed
+ * without an attempt (the lane was suspended, the daemon was down) are skipped. After its last slot
+ * a callback still has its remaining attempts: they follow each other after the schedule's first
+ * wait. callback_end.h decides when it is given up without them. */
 #include "domain/schedule.h"
 
 #define MAX_STEP_MS (INT64_C(30) * 24 * 3600 * 1000)
-#define BEYOND_MOST_S 2000000000 /* 63 years, so that a slot stays a number of 32 bits */
+#define BEYOND_MOST_S 2000000000 /* 63 years, so that a slot fits into 32 bits */
 
 static int64_t unit_ms(struct str unit)
 {
@@ -26,7 +26,7 @@ static int64_t unit_ms(struct str unit)
     return str_is(unit, "d") ? 86400000 : 0;
 }
 
-/* 0: not a wait. Too long ones come back as MAX_STEP_MS + 1. */
+/* 0: not a wait. Waits that are too long are returned as MAX_STEP_MS + 1. */
 static int64_t parse_wait(struct str s)
 {
     int64_t value = 0;
@@ -80,7 +80,7 @@ static void check_place(const struct schedule *s, const struct schedule_place *p
     ASSERT(place->slot >= 0 && place->failed_attempts >= 0);
 }
 
-/* INT64_MAX: the place is at an earlier slot. */
+/* When the last slot was; INT64_MAX: the place is at an earlier slot. */
 static int64_t last_slot_ms(const struct schedule *s, const struct schedule_place *place)
 {
     if (place->slot >= SCHEDULE_BEYOND)
@@ -88,8 +88,7 @@ static int64_t last_slot_ms(const struct schedule *s, const struct schedule_plac
     return place->slot >= s->steps ? place->due_ms : INT64_MAX;
 }
 
-/* Waits for a try that is left after the last slot, which a resend may have used before its time.
- */
+/* Waits for an attempt that is left after the last slot, which a resend may have used early. */
 static void wait_beyond(const struct schedule *s, struct schedule_place *place, int64_t now_ms,
                         int64_t due_ms)
 {
@@ -122,11 +121,11 @@ enum schedule_next schedule_fail(const struct schedule *s, struct schedule_place
     if (place->failed_attempts > s->steps)
         return SCHEDULE_DEAD;
     if (now_ms - place->due_ms > SCHEDULE_ON_TIME_MS)
-        (void)schedule_pass(s, place, now_ms); /* whether it was the last is asked below */
+        (void)schedule_pass(s, place, now_ms); /* the last slot is handled below */
     else if (place->slot < s->steps)
         place->due_ms = now_ms;
     int64_t least_ms = not_before_ms > now_ms ? not_before_ms : now_ms;
-    if (place->slot >= s->steps) { /* slots were passed over, so there are tries left */
+    if (place->slot >= s->steps) { /* slots were skipped, so attempts are left */
         int64_t due_ms = now_ms + with_jitter(s->step_ms[0], rng);
         wait_beyond(s, place, now_ms, due_ms > least_ms ? due_ms : least_ms);
         return SCHEDULE_RETRY;
@@ -142,7 +141,7 @@ int64_t schedule_wait_most_ms(const struct schedule *s, const struct schedule_pl
     check_place(s, place);
     if (place->slot == 0)
         return 0;
-    /* A schedule made shorter by a restart may leave a place beyond its end. */
+    /* a restart with a shorter schedule may leave a place beyond its end */
     int64_t step_ms = s->step_ms[(place->slot < s->steps ? place->slot : s->steps) - 1];
     if (place->slot >= s->steps && step_ms < s->step_ms[0])
         step_ms = s->step_ms[0];

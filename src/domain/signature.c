@@ -1,11 +1,11 @@
 /* Sig and the Standard Webhooks signature.
  *
- * Both are computed once per attempt, so they are on the path that limits how much one core can
- * send. What costs is not hashing 400 bytes but setting up: fetching an algorithm, allocating a
- * context, hashing a key into its two pads. Each thread therefore keeps its contexts, and a table
- * of contexts already keyed with a secret (many lanes take turns on a thread; one remembered key
- * would be forgotten at every attempt). The table has sets of four, the last used first; keys are
- * wiped when they fall out of it and when the thread ends.
+ * Both are computed for each attempt, so they limit how much a core can send. Hashing 400 bytes is
+ * cheap; setting up is not: fetching an algorithm, allocating a context, hashing a key into its two
+ * pads. So each thread keeps its contexts, and a table of contexts that are keyed with a secret
+ * already (lanes take turns on a thread, so a single remembered key would be replaced at every
+ * attempt). The table has sets of four, the last used first; keys are wiped when they leave it and
+ * when the thread ends.
  *
  * A failing OpenSSL call here means a build without MD5 or SHA-256, or no memory: it ends the
  * process. */
@@ -25,7 +25,7 @@
 
 #define KEYED_SETS 256 /* per thread; a context has about 1 KiB, made when first used */
 #define KEYED_WAYS 4
-#define SECRET_TAIL_BYTES 8 /* hashed for the set: secrets are random */
+#define SECRET_TAIL_BYTES 8 /* hashed to find the set: secrets are random */
 #define SECRET_PREFIX "whsec_"
 #define SECRET_PREFIX_BYTES (sizeof SECRET_PREFIX - 1)
 
@@ -176,7 +176,7 @@ static struct keyed *keyed_new(struct signer *s, struct str secret)
     return k;
 }
 
-/* A context keyed with this secret and ready for a message. */
+/* A context keyed with this secret, ready for a message. */
 static EVP_MAC_CTX *context_for(struct signer *s, struct str secret)
 {
     ASSERT(secret.n > 0 && secret.n <= SECRET_BYTES_MAX);
@@ -201,7 +201,7 @@ static EVP_MAC_CTX *context_for(struct signer *s, struct str secret)
     return k->ctx;
 }
 
-/* ".1763726400." : what stands between id and body in the signed text. */
+/* ".1763726400." : the text between id and body in the signed text. */
 static size_t print_between(char to[24], int64_t timestamp_s)
 {
     char digits[20];

@@ -9,30 +9,30 @@
 #include <stdint.h>
 
 #define SIG_HEX_BYTES 32
-#define WEBHOOK_SIGNATURE_BYTES 48 /* "v1," and padded base64 of 32 bytes, and room for NUL */
+#define WEBHOOK_SIGNATURE_BYTES 48 /* "v1," and padded base64 of 32 bytes, and a NUL */
 
-/* Any thread; each keeps contexts of its own until it ends. A secret has 1..256 bytes. */
+/* On any thread; each thread keeps its contexts until it ends. A secret has 1..256 bytes. */
 
 /* Lower-case hex of MD5(panelist_id + reward_id + secret); no NUL is written. */
 void signature_sig(struct str panelist_id, struct str reward_id, struct str secret,
                    char ret_hex[SIG_HEX_BYTES]);
 
-/* Puts asterisks in place of that Sig wherever a receiver has echoed it: its digits in either case,
- * the base64 of its bytes in either alphabet, and the beginning of one at the text's end, where the
- * rest was cut off. */
+/* Replaces that Sig with asterisks wherever a receiver has echoed it: its digits in either case,
+ * the base64 of its bytes in either alphabet, and its beginning at the end of a text that was cut
+ * off. */
 void signature_hide_sig(char *text, size_t n, const char hex[SIG_HEX_BYTES]);
 
 #define SECRET_BYTES_MIN 8
 #define SECRET_BYTES_MAX 256
-/* The key of webhook-signature: the base64-decoded bytes after "whsec_", else the secret's own.
- * The secret has at most SECRET_BYTES_MAX bytes. Returns the key's length. */
+/* The key of webhook-signature: the base64-decoded bytes after "whsec_", otherwise the secret's
+ * own. The secret has at most SECRET_BYTES_MAX bytes. Returns the key's length. */
 size_t signature_webhook_key(struct str secret, uint8_t ret_key[SECRET_BYTES_MAX]);
 
 /* "v1,<base64>" with NUL. */
 void signature_webhook(struct str secret, struct str id, int64_t timestamp_s, struct str body,
                        char ret_text[WEBHOOK_SIGNATURE_BYTES]);
 
-/* Lower-case hex of HMAC-SHA256 over a query. The key is the whole secret, as of Sig; no NUL is
+/* Lower-case hex of HMAC-SHA256 over a query. As with Sig, the key is the whole secret; no NUL is
  * written. */
 #define QUERY_SIGNATURE_BYTES 64
 void signature_query(struct str secret, struct str query, char ret_hex[QUERY_SIGNATURE_BYTES]);
@@ -40,6 +40,6 @@ void signature_query(struct str secret, struct str query, char ret_hex[QUERY_SIG
 /* "whsec_" + base64 of the random bytes given (24..32). Returns the length written. */
 #define SECRET_TEXT_MAX 64
 int signature_make_secret(const uint8_t *random, int n, char ret_text[SECRET_TEXT_MAX]);
-/* What an operator may give: 8..256 visible ASCII, padded base64 after "whsec_". On failure
- * *ret_why is a sentence (it never quotes the secret). */
+/* Checks a secret given by an operator: 8..256 visible ASCII, padded base64 after "whsec_". On
+ * failure *ret_why is a sentence (which never quotes the secret). */
 MUST_CHECK bool signature_secret_valid(struct str secret, const char **ret_why);

@@ -1,12 +1,12 @@
-/* Takes a Sig out of what a receiver answered. Whoever has a Sig can make another body for which it
- * is right, and the log of attempts is read by more people than the Callback Secret is. */
+/* Removes a Sig from a receiver's answer. With a Sig one can make another body for which it is
+ * valid, and more people read the log of attempts than know the Callback Secret. */
 #include "domain/signature.h"
 
 #include <sodium.h>
 #include <string.h>
 
-#define BASE64_BYTES 22 /* of 16 bytes, without the padding */
-#define CUT_LEAST 8     /* of a Sig that goes on behind the text's end; fewer say next to nothing */
+#define BASE64_BYTES 22 /* of 16 bytes, without padding */
+#define CUT_LEAST 8 /* of a Sig that is cut off at the text's end; fewer reveal almost nothing */
 
 static char fold_hex(char c)
 {

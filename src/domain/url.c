@@ -1,8 +1,8 @@
 /* Callback URLs.
  *
- * A URL is read once by this file and by nothing else, so that what was checked is what is
- * connected to. It is therefore strict where parsers are known to differ (RFC 3986 against the
- * browsers' reading): userinfo, numeric hosts, percent signs in hosts, bytes beyond ASCII. */
+ * Only this file parses a URL, and once, so that what was checked is what is connected to. It is
+ * strict where parsers are known to differ (RFC 3986 and browsers): userinfo, numeric hosts,
+ * percent signs in hosts, bytes beyond ASCII. */
 #include "domain/url.h"
 
 #include "base/limits.h"
@@ -12,7 +12,7 @@
 
 struct parts {
     bool https;
-    struct str userinfo, host, port, target; /* userinfo and port absent when not written */
+    struct str userinfo, host, port, target; /* userinfo and port may be absent */
 };
 
 static bool fail(const char **ret_why, const char *why)
@@ -98,7 +98,7 @@ static bool split(struct str text, struct parts *ret, const char **ret_why)
     return true;
 }
 
-/* What inet_aton or a browser would take for an IPv4 address: the last label is a number. */
+/* True if inet_aton or a browser would take it for an IPv4 address: the last label is a number. */
 static bool ends_in_number(struct str host)
 {
     size_t from = host.n;
@@ -152,7 +152,7 @@ static bool take_host(struct arena *arena, struct str host, struct url *url, con
         return true;
     }
     if (host.n > 1 && host.p[host.n - 1] == '.')
-        host.n--; /* the root's dot: the same host */
+        host.n--; /* the root's dot means the same host */
     if (!host_name_valid(host))
         return fail(ret_why, "the host of a URL is a name of letters, digits, - and _, or an "
                              "address; other alphabets are written as xn--");
@@ -173,7 +173,7 @@ static bool take_port(struct str port, struct url *url, const char **ret_why)
 {
     url->port = url->https ? 443 : 80;
     if (port.n == 0)
-        return true; /* absent or empty: the scheme's (RFC 3986, section 6.2.3) */
+        return true; /* absent or empty: the scheme's default (RFC 3986, section 6.2.3) */
     uint32_t value = 0;
     for (size_t i = 0; i < port.n; i++) {
         if (!is_digit(port.p[i]) || value > UINT16_MAX)
@@ -186,7 +186,7 @@ static bool take_port(struct str port, struct url *url, const char **ret_why)
     return true;
 }
 
-/* unreserved / sub-delims / ":" of RFC 3986, section 3.2.1, besides percent-encoding. */
+/* unreserved / sub-delims / ":" of RFC 3986, section 3.2.1, in addition to percent-encoding. */
 static bool userinfo_char(char c)
 {
     return is_alnum(c) || char_in(c, "-._~!$&'()*+,;=:");
@@ -279,7 +279,7 @@ void url_print_masked(struct buf *to, struct str text)
     for (size_t i = 0; from == 0 && i + 3 <= text.n; i++)
         if (memcmp(text.p + i, separator, 3) == 0)
             from = i + 3;
-    /* Up to the last @ of the authority: this also prints what url_parse refuses. */
+    /* up to the last @ of the authority, because this also prints URLs that url_parse refuses */
     size_t end = from, sign = 0;
     for (; end < text.n && text.p[end] != '/' && text.p[end] != '?' && text.p[end] != '#'; end++)
         if (text.p[end] == '@')
@@ -306,7 +306,7 @@ bool url_is_masked(const struct url *url)
     return str_is(url->userinfo, URL_MASK);
 }
 
-/* What ends an authority in a text; a comma or a semicolon may be part of a password. */
+/* Characters that end an authority in a text; a comma or a semicolon may be part of a password. */
 static bool ends_authority(char c)
 {
     return c == '/' || c == '?' || c == '#' || c == '"' || c == '<' || c == '>' ||

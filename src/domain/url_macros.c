@@ -1,11 +1,11 @@
-/* Macros in callback URLs. Setting a URL is strict: a brace that belongs to no macro is refused.
- * Replacing is lenient, since a store may have URLs that were set before there were macros. */
+/* Macros in callback URLs. Configuring a URL is strict: a brace outside of a macro is refused.
+ * Replacing is lenient, because a store may have URLs from before macros existed. */
 #include "domain/url_macros.h"
 
 #include "base/limits.h"
 #include "domain/signature.h"
 
-/* bytes_most: of a value as it is sent, where three bytes may stand for one. */
+/* bytes_most: of a value as sent, where three bytes may stand for one. */
 static const struct {
     const char *name;
     size_t bytes_most;
@@ -40,7 +40,7 @@ bool url_macro_parse(struct str name, enum url_macro *ret_macro)
     return false;
 }
 
-/* What stands between the brace at `open` and the next closing one; absent: there is none. */
+/* The text between the brace at `open` and the next closing one; absent: there is none. */
 static struct str name_at(struct str text, size_t open)
 {
     const char *from = text.p + open + 1;
@@ -67,7 +67,7 @@ static void refuse_unknown(struct str name, struct buf *why)
         buf_printf(why, "%s {%s}", i ? "," : "", macros[i].name);
 }
 
-/* Whether a macro behind this text is part of the path, or of a parameter's value. */
+/* True if a macro after this text is part of the path, or of a parameter's value. */
 static bool is_in_path_or_value(struct str before)
 {
     bool is_value = true;
@@ -81,7 +81,7 @@ static bool is_in_path_or_value(struct str before)
     return is_value;
 }
 
-/* It signs the query before its parameter: so it is the whole value of the last one. */
+/* True if it is the whole value of the last parameter: it signs the query before that parameter. */
 static bool signature_is_last(struct str url, size_t open)
 {
     const char *question = memchr(url.p, '?', open);
@@ -115,7 +115,7 @@ static void check_place(struct str url, size_t open, enum url_macro macro, struc
                        "?tx={RewardId}&sig={" QUERY_SIGNATURE "}");
 }
 
-/* Appends what is wrong with the brace at `at`; the whole macro is *ret_n bytes long. */
+/* Appends what is wrong with the brace at `at`; the macro has *ret_n bytes. */
 static void check_brace(struct str url, size_t at, enum url_macro *ret_macro, size_t *ret_n,
                         struct buf *why)
 {
@@ -135,7 +135,7 @@ bool url_macros_check(struct str url, struct buf *why)
     size_t bytes_most = url.n, n = 1;
     int count = 0;
     if (url.n > LIMIT_URL_BYTES)
-        return true; /* url_parse says so, and no time is spent on it */
+        return true; /* url_parse reports it; checking it would waste time */
     for (size_t at = 0; at < url.n && !why->n; at += n) {
         enum url_macro macro = MACRO_SIG;
         n = 1;
@@ -187,7 +187,7 @@ void url_encode(struct buf *to, struct str text)
     }
 }
 
-/* 1 or 2 where the segment is "." or "..", which servers resolve, encoded or not; else 0. */
+/* 1 or 2 if the segment is "." or "..", encoded or not, which servers resolve; otherwise 0. */
 static int dots_of(struct str segment)
 {
     int dots = 0;
@@ -203,7 +203,7 @@ static int dots_of(struct str segment)
     return dots < 3 ? dots : 0;
 }
 
-/* No value may lead out of the folder that its URL names: such a segment is encoded twice. */
+/* A value must not leave the folder that its URL names, so such a segment is encoded twice. */
 static void end_segment(struct buf *to, size_t begin)
 {
     int dots = dots_of((struct str){to->p + begin, to->n - begin});

@@ -1,8 +1,8 @@
-/* Why a Sig does not match.
+/* Finds out why a Sig does not match.
  *
- * Each known mistake is a way to build another text from the same parts. They are tried in order
- * of likelihood; the first whose MD5 is the given Sig is the answer. One MD5 is 0.3 us, so
- * trying them all costs nothing that a person would notice. */
+ * Each known mistake builds another text from the same parts. They are tried in the order of
+ * likelihood; the first whose MD5 is the given Sig is the answer. An MD5 takes 0.3 us, so trying
+ * all of them takes no noticeable time. */
 #include "domain/verify.h"
 
 #include "domain/event.h"
@@ -19,7 +19,7 @@
 struct verification {
     const struct verify_input *in;
     char sig[SIG_HEX_BYTES]; /* in lower case */
-    struct buf text;         /* what is hashed; reused */
+    struct buf text;         /* the text to hash; reused */
     struct buf *why;
 };
 
@@ -53,7 +53,7 @@ static enum verify_cause found(struct verification *a, enum verify_cause cause,
     return cause;
 }
 
-/* VERIFY_OK from here on means: this is not it. */
+/* In the functions below VERIFY_OK means: not this mistake. */
 static enum verify_cause try_orders(struct verification *a)
 {
     const struct str p = a->in->panelist_id, r = a->in->reward_id, s = a->in->secret;
@@ -187,7 +187,7 @@ static enum verify_cause try_white_space(struct verification *a)
     return VERIFY_OK;
 }
 
-/* PanelistId with every byte that a URL would escape escaped; case of the digits as asked. */
+/* PanelistId with everything escaped that a URL would escape; `digits`: upper or lower case. */
 static void print_percent_encoded(struct buf *to, struct str s, const char *digits)
 {
     for (size_t i = 0; i < s.n; i++) {

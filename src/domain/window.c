@@ -1,20 +1,21 @@
-/* The adaptive window of a lane. The numbers, and why:
+/* The adaptive window of a lane. The numbers and their reasons:
  *
- * - Start 4. Enough that a healthy receiver's first burst is not served one by one, little
- *   enough that a dead one is found out with four connections.
- * - +1/n per success: n successes, about one round trip's worth of them, widen it by one. Slow
- *   enough to notice the first refusals before the receiver drowns.
- * - x0.7 per failure, but once per cohort: what was under way together met the same receiver and
- *   tells one story, not n. After a shrink as many outcomes as the window was wide pass before
- *   the next. With this hysteresis a receiver that fails 1 % at random settles near 19 at a
- *   time, one that fails 5 % near 9; halving, or a shrink for every failure, would hold such
- *   receivers at 2 to 5 for errors that are not about load.
- * - Suspended when as many fail in a row as the window was wide when the run began, and at least
- *   3: a small window must not give up over one bad answer; a wide one must see its whole cohort
- *   fail, since five of thirty-two in a row is a hiccup.
- * - Tries while suspended: 5 s, 10 s, 20 s, 40 s, 60 s, 60 s ... after the last failure, each up
- *   to 5 % later so that lanes which failed together do not come back together, never above 60.
- * - Reopens at 1 and grows from there, so a receiver that comes up is not met by the backlog. */
+ * - Start 4. A healthy receiver's first burst is not served one by one, and a dead one is found out
+ *   with four connections.
+ * - +1/n per success: n successes, about one round trip, widen it by one. This is slow enough to
+ *   notice the first refusals before the receiver is overloaded.
+ * - x0.7 per failure, but once per cohort: attempts that were under way together met the same
+ *   receiver and count once, not n times. After a shrink as many outcomes as the window was wide
+ *   must pass before the next. With this hysteresis a receiver that fails 1 % at random settles
+ *   near 19 at a time, one that fails 5 % near 9; halving, or a shrink for every failure, would
+ *   hold such receivers at 2 to 5 for errors that do not depend on load.
+ * - Suspended when as many attempts fail in a row as the window was wide when the run began, and at
+ *   least 3: a small window must not give up over one bad answer; of a wide one the whole cohort
+ *   must fail, since five of thirty-two in a row may be a hiccup.
+ * - Probes while suspended: 5 s, 10 s, 20 s, 40 s, 60 s, 60 s ... after the last failure, each up
+ *   to 5 % later so that lanes which failed together do not probe together, never above 60.
+ * - Reopens at 1 and grows from there, so that a receiver that recovers is not hit by the
+ *   backlog. */
 #include "domain/window.h"
 
 #include "base/check.h"
@@ -51,7 +52,7 @@ void window_succeeded(struct window *w, int32_t limit)
     }
     outcome_seen(w);
     w->size += 1 / w->size;
-    if (w->size > limit) /* also where the app's limit was lowered meanwhile */
+    if (w->size > limit) /* the app may have lowered the limit meanwhile */
         w->size = limit;
 }
 
@@ -84,8 +85,8 @@ void window_probe_now(struct window *w, int64_t now_mono_ms)
 bool window_failed(struct window *w, int64_t now_mono_ms, struct rng *rng)
 {
     if (w->suspended) {
-        /* Before the time of the next try this can only be one that was under way when the lane
-         * was suspended: it says nothing new. */
+        /* before the time of the next probe this attempt was under way at the suspension: it says
+         * nothing new */
         if (now_mono_ms >= w->probe_mono_ms)
             wait_for_probe(w, w->probe_wait_ms * 2, now_mono_ms, rng);
         return false;

@@ -216,8 +216,7 @@ plant("outcome_answers_later_resend", "life", "an outcome undoes a resend it doe
       "if (resend->no > known_no && !is_erased)", "if (resend->no > known_no + 1 && !is_erased)",
       BOTH_STORES)
 plant("resend_without_a_body", "life", "a resend is accepted though nothing is left to send", L,
-      "        return RESEND_BODY_ERASED; /* first",
-      "        return RESEND_ACCEPTED; /* first", BOTH_STORES)
+      "        return RESEND_BODY_ERASED;\n", "        return RESEND_ACCEPTED;\n", BOTH_STORES)
 plant("resend_of_any_state", "life", "a recovery of dead ones sends delivered ones, too", L,
       "(only_states && !(only_states & 1u << state))", "(only_states && state == CALLBACK_NONE)",
       BOTH_STORES)

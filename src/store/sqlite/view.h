@@ -43,8 +43,7 @@ bool view_key(struct view *v, struct key128 key, struct key_found *ret);
 /* True if the event's panelist has been erased; costs a look-up only after the first erasure. */
 bool view_is_erased(struct view *v, uint64_t id);
 /* The state before an outcome, without a look-up in SQLite: the callback waited, or there would be
- * no outcome. Its number of attempts is unknown (-1): the stored one counts if it is greater.
- */
+ * no outcome. Its number of attempts is unknown (-1): a greater stored one counts. */
 struct callback_status view_handed_out(lane_no lane);
 /* The event with its body and current state; texts in the arena. */
 bool view_event(struct view *v, uint64_t id, struct arena *arena, struct event *ret,
