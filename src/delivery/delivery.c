@@ -64,8 +64,8 @@ static void owed(struct owed_sink *sink, struct callback **callbacks, size_t cou
     }
 }
 
-struct delivery *delivery_new_on(const struct delivery_options *options, struct outside **outsides,
-                                 size_t count)
+struct delivery *delivery_new_on(const struct delivery_options *options,
+                                 struct dispatcher_runtime **runtimes, size_t count)
 {
     ASSERT(count > 0 && count <= OWNERS_LOOPS_MAX);
     struct delivery *delivery = xcalloc(1, sizeof(*delivery));
@@ -78,29 +78,30 @@ struct delivery *delivery_new_on(const struct delivery_options *options, struct 
     delivery->dispatchers = xcalloc(count, sizeof(struct dispatcher *));
     for (size_t i = 0; i < count; i++)
         delivery->dispatchers[i] =
-            dispatcher_new(delivery, (int)i, outsides[i], options->allowance_total,
+            dispatcher_new(delivery, (int)i, runtimes[i], options->allowance_total,
                            LIMIT_CALLBACKS_IN_RAM / (int64_t)count);
     return delivery;
 }
 
 struct delivery *delivery_new(const struct delivery_options *options)
 {
-    struct outside **outsides = xcalloc(options->loop_count, sizeof(struct outside *));
+    struct dispatcher_runtime **runtimes =
+        xcalloc(options->loop_count, sizeof(struct dispatcher_runtime *));
     for (size_t i = 0; i < options->loop_count; i++)
-        outsides[i] = outside_on_loop(options->loops[i], options->senders[i]);
-    struct delivery *delivery = delivery_new_on(options, outsides, options->loop_count);
+        runtimes[i] = dispatcher_runtime_new(options->loops[i], options->senders[i]);
+    struct delivery *delivery = delivery_new_on(options, runtimes, options->loop_count);
     delivery->owns_outsides = true;
-    free(outsides);
+    free(runtimes);
     return delivery;
 }
 
 void delivery_free(struct delivery *delivery)
 {
     for (size_t i = 0; i < delivery->count; i++) {
-        struct outside *outside = delivery->dispatchers[i]->outside;
+        struct dispatcher_runtime *runtime = delivery->dispatchers[i]->runtime;
         dispatcher_free(delivery->dispatchers[i]);
         if (delivery->owns_outsides)
-            outside_on_loop_free(outside);
+            dispatcher_runtime_free(runtime);
     }
     owners_free(delivery->owners);
     free(delivery->dispatchers);
@@ -182,7 +183,7 @@ void delivery_send_test(struct delivery *delivery, struct delivery_test *test)
     start->task.run = start_test;
     start->dispatcher = delivery->dispatchers[loop];
     start->test = test;
-    executor_post(start->dispatcher->outside->executor, &start->task);
+    executor_post(start->dispatcher->runtime->executor, &start->task);
 }
 
 struct health_ask {
@@ -207,7 +208,7 @@ void delivery_get_health(struct delivery *delivery, struct lane_health_query *qu
     ask->task.run = answer_health;
     ask->dispatcher = delivery->dispatchers[loop];
     ask->query = query;
-    executor_post(ask->dispatcher->outside->executor, &ask->task);
+    executor_post(ask->dispatcher->runtime->executor, &ask->task);
 }
 
 struct overview_ask {
@@ -220,7 +221,7 @@ struct overview_ask {
 static void ask_next_loop(struct overview_ask *ask)
 {
     struct dispatcher *d = ask->delivery->dispatchers[ask->next];
-    executor_post(d->outside->executor, &ask->task);
+    executor_post(d->runtime->executor, &ask->task);
 }
 
 static void add_overview(struct task *task)
@@ -257,7 +258,7 @@ static bool round_goes_on(struct delivery_round *round)
     struct delivery *delivery = round->delivery;
     if (round->at == delivery->count)
         return false;
-    executor_post(delivery->dispatchers[round->at]->outside->executor, &round->task);
+    executor_post(delivery->dispatchers[round->at]->runtime->executor, &round->task);
     return true;
 }
 

@@ -208,7 +208,7 @@ void dispatcher_watch_leases(struct dispatcher *d)
 /* If the lease has ended, the lane waits for the notification of its renewal and takes no turn. */
 static bool lease_runs(const struct dispatcher *d, const struct lane *lane)
 {
-    return leases_run(leases_of(d->delivery->leases, lane->no), d->outside->mono_ms(d->outside));
+    return leases_run(leases_of(d->delivery->leases, lane->no), d->runtime->mono_ms(d->runtime));
 }
 
 static struct lane_decision decide(struct dispatcher *d, struct lane *lane)
@@ -383,7 +383,7 @@ static void set_wake(struct dispatcher *d, int64_t mono_ms)
     if (at == d->wake_mono_ms && at > mono_ms)
         return; /* set already: most ticks do not change it */
     d->wake_mono_ms = at;
-    d->outside->wake_at(d->outside, at);
+    d->runtime->wake_at(d->runtime, at);
 }
 
 static void tick_end(void *context)
@@ -419,26 +419,26 @@ void dispatcher_set_schedule(struct dispatcher *d, const struct schedule *schedu
     d->shared.give_up_ms = callback_give_up_ms(schedule);
 }
 
-struct dispatcher *dispatcher_new(struct delivery *delivery, int index, struct outside *outside,
-                                  int64_t seats, int64_t room)
+struct dispatcher *dispatcher_new(struct delivery *delivery, int index,
+                                  struct dispatcher_runtime *runtime, int64_t seats, int64_t room)
 {
     ASSERT(seats > 0 && room > 0);
     struct dispatcher *d = xcalloc(1, sizeof(*d));
     d->magic = DISPATCHER_MAGIC;
     d->index = index;
     d->delivery = delivery;
-    d->outside = outside;
+    d->runtime = runtime;
     d->seats.total = seats;
     d->room.total = room;
     d->room.bytes = LIMIT_CALLBACKS_IN_RAM_BYTES / (int64_t)delivery->count;
     d->inbox.most_bytes = LIMIT_CALLBACKS_HANDED_BYTES / delivery->count;
     d->recording.most_bytes = LIMIT_OUTCOMES_UNRECORDED_BYTES / (int64_t)delivery->count;
     dispatcher_set_schedule(d, &delivery->options.schedule);
-    d->clock.mono_ms = d->health_swept_mono_ms = outside->mono_ms(outside);
-    d->clock.wall_ms = outside->wall_ms(outside);
+    d->clock.mono_ms = d->health_swept_mono_ms = runtime->mono_ms(runtime);
+    d->clock.wall_ms = runtime->wall_ms(runtime);
     dispatcher_open_inbox(d);
-    outside->context = d;
-    outside->on_tick_end = tick_end;
+    runtime->context = d;
+    runtime->on_tick_end = tick_end;
     return d;
 }
 
@@ -454,7 +454,7 @@ void dispatcher_free(struct dispatcher *d)
 {
     CHECK_MAGIC(d, DISPATCHER_MAGIC);
     ASSERT(d->tries.under_way.count == 0 && d->recording.under_way == 0 && d->pages == 0);
-    d->outside->on_tick_end = NULL;
+    d->runtime->on_tick_end = NULL;
     if (!d->stopped)
         dispatcher_close_inbox(d);
     dispatcher_free_finished(d);

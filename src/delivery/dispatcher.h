@@ -8,8 +8,8 @@
 #pragma once
 
 #include "delivery/delivery.h"
+#include "delivery/dispatcher_runtime.h"
 #include "delivery/lane.h"
-#include "delivery/outside.h"
 #include "delivery/owners.h"
 #include "delivery/request.h"
 
@@ -121,7 +121,7 @@ struct dispatcher {
     uint32_t magic;
     int index;
     struct delivery *delivery;
-    struct outside *outside;
+    struct dispatcher_runtime *runtime;
     struct hash_map lanes, healths; /* by hash_number of the lane number */
     struct hash_map destinations;
     struct list touched, ready[2]; /* ready: 0 healthy, 1 sick */
@@ -158,14 +158,14 @@ struct delivery {
 
 /* As delivery_new, on runtimes that the caller makes and frees; loops and senders in the options
  * are ignored. For tests and simulators. */
-struct delivery *delivery_new_on(const struct delivery_options *options, struct outside **outsides,
-                                 size_t count);
+struct delivery *delivery_new_on(const struct delivery_options *options,
+                                 struct dispatcher_runtime **runtimes, size_t count);
 /* The loop that the lane of this URL belongs to; OWNER_NONE if there is no URL. */
 int delivery_loop_of(const struct delivery *delivery, const struct app *app, enum lane_kind kind);
 
 /* dispatcher.c */
-struct dispatcher *dispatcher_new(struct delivery *delivery, int index, struct outside *outside,
-                                  int64_t seats, int64_t room);
+struct dispatcher *dispatcher_new(struct delivery *delivery, int index,
+                                  struct dispatcher_runtime *runtime, int64_t seats, int64_t room);
 void dispatcher_set_schedule(struct dispatcher *d, const struct schedule *schedule);
 void dispatcher_free(struct dispatcher *d);
 int32_t dispatcher_room(const struct dispatcher *d, const struct lane *lane);

@@ -17,8 +17,8 @@
 
 struct lane_now dispatcher_now(struct dispatcher *d)
 {
-    int64_t mono_ms = d->outside->mono_ms(d->outside);
-    int64_t wall_ms = d->outside->wall_ms(d->outside);
+    int64_t mono_ms = d->runtime->mono_ms(d->runtime);
+    int64_t wall_ms = d->runtime->wall_ms(d->runtime);
     int64_t expected_ms = d->clock.wall_ms + (mono_ms - d->clock.mono_ms);
     if (wall_ms - expected_ms > WALL_JUMP_MS)
         d->clock.jumped = true;
@@ -127,7 +127,7 @@ static void resend(struct dispatcher *d, const struct lane *lane, const struct c
     r->clock_epoch = d->clock.epoch;
     r->resend = (struct resend){
         .done = {.run = resent},
-        .reply_to = d->outside->executor,
+        .reply_to = d->runtime->executor,
         .account_no = c->account_no,
         .event_id = arena_str(&r->arena, c->event_id),
         .now_ms = now->wall_ms,

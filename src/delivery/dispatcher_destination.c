@@ -147,8 +147,8 @@ void dispatcher_judge_destination(struct dispatcher *d, struct try *t)
         if (answered && destination_reached(to))
             reopen(d, to, now_mono_ms);
         else if (!answered && t->is_probe)
-            (void)destination_failed(to, true, now_mono_ms, d->outside->rng);
-    } else if (destination_failed(to, t->is_probe, now_mono_ms, d->outside->rng)) {
+            (void)destination_failed(to, true, now_mono_ms, d->runtime->rng);
+    } else if (destination_failed(to, t->is_probe, now_mono_ms, d->runtime->rng)) {
         log_info("destination_dead", LOG_C("destination", to->name),
                  LOG_C("class", attempt_class_name(t->x.class)));
         for (struct link *link = to->lanes.first; link; link = link->next)

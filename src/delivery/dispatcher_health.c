@@ -74,7 +74,7 @@ void dispatcher_count(struct dispatcher *d, const struct try *t, const struct la
     health_add(lane->health, good, t->x.duration_ms, now->mono_ms);
     if (!good)
         health_add_error(lane->health, t->x.class, t->x.status, t->x.detail,
-                         d->outside->wall_ms(d->outside));
+                         d->runtime->wall_ms(d->runtime));
     dispatcher_count_attempt(d, t);
 }
 

@@ -68,7 +68,7 @@ void dispatcher_hand(struct dispatcher *d, struct callback **callbacks, size_t c
     }
     /* Posted under the lock, so that closing the inbox waits for it; posting never blocks. */
     if (announce(in))
-        executor_post(d->outside->executor, &in->task);
+        executor_post(d->runtime->executor, &in->task);
     unlock(in);
 }
 
@@ -79,7 +79,7 @@ void dispatcher_tell(struct dispatcher *d, struct note note)
     if (!in->closed) {
         add_note(in, &note);
         if (announce(in))
-            executor_post(d->outside->executor, &in->task);
+            executor_post(d->runtime->executor, &in->task);
     }
     unlock(in);
 }

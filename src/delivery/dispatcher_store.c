@@ -115,7 +115,7 @@ void dispatcher_page(struct dispatcher *d, struct lane *lane, const struct lane_
     request->dispatcher = d;
     request->page = (struct due_page){
         .done = {.run = page_done},
-        .reply_to = d->outside->executor,
+        .reply_to = d->runtime->executor,
         .lane = lane->no,
         .due_until_ms = what->page_until_ms,
         .after = lane_page_from(lane, what->page_kind),
@@ -255,6 +255,6 @@ void dispatcher_submit(struct dispatcher *d)
     r->bytes = (int64_t)(r->batch.arena.total_bytes + r->batch.count * sizeof *r->batch.items);
     d->recording.bytes += r->bytes;
     r->batch.done.run = recorded;
-    r->batch.reply_to = d->outside->executor;
+    r->batch.reply_to = d->runtime->executor;
     store_record(d->delivery->options.store, &r->batch);
 }

@@ -94,7 +94,7 @@ static struct try *try_new(struct dispatcher *d, struct app *app, const struct u
     struct try *t = try_take(d);
     t->dispatcher = d;
     t->app = app;
-    t->at_wall_ms = d->outside->wall_ms(d->outside);
+    t->at_wall_ms = d->runtime->wall_ms(d->runtime);
     request_build(&t->request, from, app, t->at_wall_ms);
     int64_t timeout_ms = app->timeout_ms;
     t->ends_mono_ms = dispatcher_now(d).mono_ms + timeout_ms;
@@ -208,7 +208,7 @@ bool dispatcher_start(struct dispatcher *d, struct lane *lane)
     d->seats.taken++;
     d->seats.tick_starts++;
     d->seats.by_sick += t->is_sick;
-    d->outside->start(d->outside, &t->x);
+    d->runtime->start(d->runtime, &t->x);
     return true;
 }
 
@@ -239,7 +239,7 @@ static void judge_lane(struct dispatcher *d, struct try *t, const struct lane_no
         lane_downtime_begin(&lane->downtime, now->mono_ms);
         /* An attempt that was under way when the lane was suspended says nothing new. */
         if (!was_suspended || t->is_shut)
-            (void)window_failed(w, now->mono_ms, d->outside->rng);
+            (void)window_failed(w, now->mono_ms, d->runtime->rng);
     } else if (t->x.class == ATTEMPT_OK || was_suspended) {
         /* Any other answer shows that the receiver is up. */
         window_succeeded(w, lane->settings.max_concurrency);
@@ -294,7 +294,7 @@ static struct callback_end conclude(struct dispatcher *d, struct try *t, int64_t
         .ended_ms = now->wall_ms,
         .not_before_ms = not_before_ms,
     };
-    return callback_end_of_attempt(&d->schedule, &c->place, &failed, d->outside->rng);
+    return callback_end_of_attempt(&d->schedule, &c->place, &failed, d->runtime->rng);
 }
 
 static void judge_gone(struct dispatcher *d, struct try *t)
@@ -483,7 +483,7 @@ void dispatcher_skip(struct dispatcher *d, struct lane *lane)
 static void cancel(struct dispatcher *d, struct try *t)
 {
     struct lane_now now = dispatcher_now(d);
-    d->outside->cancel(d->outside, &t->x);
+    d->runtime->cancel(d->runtime, &t->x);
     if (t->test) {
         t->x.class = ATTEMPT_TIMEOUT;
         snprintf(t->x.detail, sizeof(t->x.detail), "%s", "The service is stopping.");
@@ -564,5 +564,5 @@ void dispatcher_start_test(struct dispatcher *d, struct delivery_test *test)
     to->tests_in_flight++;
     d->seats.taken++;
     d->seats.by_tests++;
-    d->outside->start(d->outside, &t->x);
+    d->runtime->start(d->runtime, &t->x);
 }

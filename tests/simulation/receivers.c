@@ -1,4 +1,4 @@
-/* The outside of each dispatcher: the virtual clock, and receivers that behave in twenty ways. */
+/* The runtime of each dispatcher: the virtual clock, and receivers that behave in twenty ways. */
 #include "sim.h"
 
 #include "base/alloc.h"
@@ -114,9 +114,9 @@ static struct answer answer(struct sim *sim, struct host *host, enum behaviour h
 /* --- exchanges
  * --------------------------------------------------------------------------------------- */
 
-static struct sim_loop *loop_of(struct outside *outside)
+static struct sim_loop *loop_of(struct dispatcher_runtime *runtime)
 {
-    return CONTAINER_OF(outside, struct sim_loop, outside);
+    return CONTAINER_OF(runtime, struct sim_loop, runtime);
 }
 
 static void ends(struct moment *m)
@@ -134,9 +134,9 @@ static void ends(struct moment *m)
     checks_ended(sim, &ending);
 }
 
-static void start(struct outside *outside, struct exchange *x)
+static void start(struct dispatcher_runtime *runtime, struct exchange *x)
 {
-    struct sim_loop *loop = loop_of(outside);
+    struct sim_loop *loop = loop_of(runtime);
     struct sim *sim = loop->sim;
     struct host *host = &sim->hosts[url_host(x->url)];
     checks_starting(sim, CONTAINER_OF(x, struct try, x), (int)(loop - sim->loops));
@@ -156,9 +156,9 @@ static void start(struct outside *outside, struct exchange *x)
     timeline_add(&sim->timeline, &e->moment, sim->mono_ms + a.after_ms, rng_next(&sim->rng));
 }
 
-static void cancel(struct outside *outside, struct exchange *x)
+static void cancel(struct dispatcher_runtime *runtime, struct exchange *x)
 {
-    struct sim *sim = loop_of(outside)->sim;
+    struct sim *sim = loop_of(runtime)->sim;
     for (struct link *link = sim->exchanges.first; link; link = link->next) {
         struct sim_exchange *e = CONTAINER_OF(link, struct sim_exchange, link);
         if (e->x != x)
@@ -197,19 +197,19 @@ void sender_cancel(struct sender *sender, struct exchange *x)
 /* --- the clock
  * --------------------------------------------------------------------------------------- */
 
-static int64_t wall_ms(struct outside *outside)
+static int64_t wall_ms(struct dispatcher_runtime *runtime)
 {
-    return sim_wall(loop_of(outside)->sim);
+    return sim_wall(loop_of(runtime)->sim);
 }
 
-static int64_t mono_ms(struct outside *outside)
+static int64_t mono_ms(struct dispatcher_runtime *runtime)
 {
-    return loop_of(outside)->sim->mono_ms;
+    return loop_of(runtime)->sim->mono_ms;
 }
 
-static void wake_at(struct outside *outside, int64_t at_ms)
+static void wake_at(struct dispatcher_runtime *runtime, int64_t at_ms)
 {
-    loop_of(outside)->wake_ms = at_ms;
+    loop_of(runtime)->wake_ms = at_ms;
 }
 
 static void post(struct executor *executor, struct task *task)
@@ -232,7 +232,7 @@ void receivers_attach(struct sim *sim)
         loop->wake_ms = INT64_MAX;
         rng_seed(&loop->rng, sim->seed * SIM_LOOPS_MAX + i);
         loop->executor.post = post;
-        loop->outside = (struct outside){
+        loop->runtime = (struct dispatcher_runtime){
             .executor = &loop->executor,
             .rng = &loop->rng,
             .wall_ms = wall_ms,

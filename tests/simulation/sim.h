@@ -52,7 +52,7 @@ struct host {
 };
 
 struct sim;
-void receivers_attach(struct sim *sim); /* the outsides of all loops */
+void receivers_attach(struct sim *sim); /* the runtimes of all loops */
 const char *behaviour_name(enum behaviour b);
 
 /* --- what the checkers know (checks.c) ----------------------------------------------------------
@@ -192,7 +192,7 @@ int url_host(const struct url *url);
 
 struct sim_loop {
     struct sim *sim;
-    struct outside outside;
+    struct dispatcher_runtime runtime;
     struct executor executor;
     struct task *first, *last;
     struct rng rng;

@@ -78,8 +78,8 @@ static bool run_loop(struct sim *sim, struct sim_loop *loop)
             loop->last = NULL;
         task->run(task);
     }
-    if (loop->outside.on_tick_end)
-        loop->outside.on_tick_end(loop->outside.context);
+    if (loop->runtime.on_tick_end)
+        loop->runtime.on_tick_end(loop->runtime.context);
     return true;
 }
 
@@ -150,10 +150,10 @@ void sim_run(struct sim *sim, int64_t for_ms)
 
 static void begin_life(struct sim *sim)
 {
-    struct outside *outsides[SIM_LOOPS_MAX];
+    struct dispatcher_runtime *runtimes[SIM_LOOPS_MAX];
     receivers_attach(sim);
     for (size_t i = 0; i < sim->loop_count; i++)
-        outsides[i] = &sim->loops[i].outside;
+        runtimes[i] = &sim->loops[i].runtime;
     struct delivery_options options = {
         .store = &sim->late.store,
         .schedule = sim->schedule,
@@ -165,7 +165,7 @@ static void begin_life(struct sim *sim)
     memset(sim->ends, 0, sizeof(sim->ends));
     struct lane_backlog *lanes;
     size_t count = store_backlog(&sim->late.store, &lanes);
-    sim->delivery = delivery_new_on(&options, outsides, sim->loop_count);
+    sim->delivery = delivery_new_on(&options, runtimes, sim->loop_count);
     store_start(&sim->late.store, delivery_sink(sim->delivery));
     delivery_recover(sim->delivery, lanes, count);
     free(lanes);

@@ -11,7 +11,7 @@ struct world_row *world_add_row(struct world *w, uint32_t app_no, uint64_t event
         .status = {.lane = lane_of(app_no, LANE_SUCCESS),
                    .state = CALLBACK_PENDING,
                    .wait = WAIT_DUE,
-                   .place = {.due_ms = world_wall(&w->loops[0].outside)}},
+                   .place = {.due_ms = world_wall(&w->loops[0].runtime)}},
     };
     return row;
 }
@@ -47,8 +47,8 @@ bool world_run_tasks(struct world *w)
             t->run(t);
             any = true;
         }
-        if (l->outside.on_tick_end)
-            l->outside.on_tick_end(l->outside.context);
+        if (l->runtime.on_tick_end)
+            l->runtime.on_tick_end(l->runtime.context);
         any |= l->first != NULL;
     }
     return any;
@@ -183,14 +183,14 @@ struct world *world_open(size_t loops, const char *schedule)
     w->answer = world_ok;
     w->store = (struct store){STORE_MAGIC, &world_ops};
     rng_seed(&w->rng, 1);
-    struct outside *outsides[WORLD_LOOPS_MAX];
+    struct dispatcher_runtime *runtimes[WORLD_LOOPS_MAX];
     for (size_t i = 0; i < loops; i++) {
         struct world_loop *l = &w->loops[i];
         l->world = w;
         l->wake_mono_ms = INT64_MAX;
         rng_seed(&l->rng, i + 2);
         l->executor.post = world_post;
-        l->outside = (struct outside){
+        l->runtime = (struct dispatcher_runtime){
             .executor = &l->executor,
             .rng = &l->rng,
             .wall_ms = world_wall,
@@ -199,7 +199,7 @@ struct world *world_open(size_t loops, const char *schedule)
             .cancel = world_cancel,
             .wake_at = world_wake_at,
         };
-        outsides[i] = &l->outside;
+        runtimes[i] = &l->runtime;
     }
     struct delivery_options options = {
         .store = &w->store,
@@ -211,7 +211,7 @@ struct world *world_open(size_t loops, const char *schedule)
     const char *why = "";
     if (!schedule_parse(str_of(schedule), &options.schedule, &why))
         UNREACHABLE();
-    w->delivery = delivery_new_on(&options, outsides, loops);
+    w->delivery = delivery_new_on(&options, runtimes, loops);
     return w;
 }
 

@@ -41,7 +41,7 @@ void world_hand_over(struct world *w, const struct world_row *row)
 
 void world_owe_resend(struct world *w, struct world_row *row)
 {
-    life_resend(&row->status, world_wall(&w->loops[0].outside), NULL);
+    life_resend(&row->status, world_wall(&w->loops[0].runtime), NULL);
     world_hand_over(w, row);
 }
 

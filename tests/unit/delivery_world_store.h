@@ -3,7 +3,7 @@
  * some moment between asking and answering. */
 #pragma once
 
-#include "delivery_world_outside.h"
+#include "delivery_world_runtime.h"
 
 extern bool world_is_shared; /* with other nodes: set before the world is opened */
 

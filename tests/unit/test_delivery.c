@@ -202,7 +202,7 @@ static void a_disabled_app_waits_with_its_schedule_stopped(void)
     world_run(w, 5 * HOUR);
     CHECK_EQ_INT(w->starts, 10);
     CHECK_EQ_INT(world_in_ram(w), 0);
-    world_set_app(w, 1, 1)->enabled_since_ms = world_wall(&w->loops[0].outside);
+    world_set_app(w, 1, 1)->enabled_since_ms = world_wall(&w->loops[0].runtime);
     delivery_app_changed(w->delivery, 1);
     world_run(w, 1 * SECOND);
     CHECK_EQ_INT(w->starts, 21);

@@ -29,7 +29,7 @@ static struct world_answer refused(struct world *w, const struct exchange *x, ui
 
 static int64_t now(struct world *w)
 {
-    return world_wall(&w->loops[0].outside);
+    return world_wall(&w->loops[0].runtime);
 }
 
 /* The latest of what waits, from now on. */

@@ -145,7 +145,7 @@ static void set_disabled(struct world *w, bool disabled)
     struct app *app = world_set_app(w, 1, 1);
     app->terms.lane_disabled[LANE_SUCCESS] = disabled;
     if (!disabled)
-        app->lane_enabled_ms[LANE_SUCCESS] = world_wall(&w->loops[0].outside);
+        app->lane_enabled_ms[LANE_SUCCESS] = world_wall(&w->loops[0].runtime);
     delivery_app_changed(w->delivery, 1);
     delivery_gone_settled(w->delivery, 1, LANE_SUCCESS);
     world_run(w, 10);

@@ -199,7 +199,7 @@ static void carry(struct world *w, const struct world_row *row, int64_t fence,
 
 static void wait_here(struct world *w)
 {
-    struct lane_backlog waiting = {lane_of(1, LANE_SUCCESS), world_wall(&w->loops[0].outside)};
+    struct lane_backlog waiting = {lane_of(1, LANE_SUCCESS), world_wall(&w->loops[0].runtime)};
     delivery_recover(w->delivery, &waiting, 1);
 }
 

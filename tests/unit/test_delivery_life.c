@@ -234,7 +234,7 @@ static void health_is_told(void)
     CHECK(q.health.failed_1h >= 3);
     CHECK_EQ_INT(q.health.last_class, ATTEMPT_STATUS);
     CHECK_CSTR(q.health.last_detail, "No luck.");
-    CHECK(q.health.next_try_ms > world_wall(&w->loops[0].outside));
+    CHECK(q.health.next_try_ms > world_wall(&w->loops[0].runtime));
     CHECK(q.health.latency_p50_ms >= 4 && q.health.latency_p50_ms <= 6);
     world_run(w, 30 * HOUR);
     delivery_get_health(w->delivery, &q);

@@ -36,7 +36,7 @@ static void random_step(struct world *w, uint64_t *next_event, uint32_t apps)
     } else if (what < 84) {
         bool enabled = w->apps[app]->enabled;
         world_set_app(w, app, (int)app)->enabled = !enabled;
-        w->apps[app]->enabled_since_ms = world_wall(&w->loops[0].outside);
+        w->apps[app]->enabled_since_ms = world_wall(&w->loops[0].runtime);
         delivery_app_changed(w->delivery, app);
     } else if (what < 95 && w->row_count > 0) {
         for (uint64_t n = rng_below(&w->rng, 20); n > 0; n--)

@@ -1,4 +1,4 @@
-/* The outside of delivery_world.h: clocks, receivers, a directory of a few apps. */
+/* The runtime for delivery_world.h: clocks, receivers, a directory of a few apps. */
 #pragma once
 
 #include "check.h"
@@ -39,7 +39,7 @@ struct world_exchange {
 };
 
 struct world_loop {
-    struct outside outside;
+    struct dispatcher_runtime runtime;
     struct executor executor;
     struct task *first, *last;
     int64_t wake_mono_ms;
@@ -109,18 +109,18 @@ uint32_t world_app_of(const struct exchange *x);
 
 uint64_t world_event_of(const struct exchange *x);
 
-int64_t world_wall(struct outside *o);
+int64_t world_wall(struct dispatcher_runtime *o);
 
-int64_t world_mono(struct outside *o);
+int64_t world_mono(struct dispatcher_runtime *o);
 
 struct world_row *world_row(struct world *w, uint32_t app_no, uint64_t event_no);
 
-void world_start(struct outside *o, struct exchange *x);
+void world_start(struct dispatcher_runtime *o, struct exchange *x);
 
 void world_unlink(struct world *w, struct world_exchange **at);
 
-void world_cancel(struct outside *o, struct exchange *x);
+void world_cancel(struct dispatcher_runtime *o, struct exchange *x);
 
-void world_wake_at(struct outside *o, int64_t mono_ms);
+void world_wake_at(struct dispatcher_runtime *o, int64_t mono_ms);
 
 void world_post(struct executor *ex, struct task *task);

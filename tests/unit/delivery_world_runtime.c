@@ -1,5 +1,5 @@
 /* What stands in for the loop's clock, the directory and the sender. */
-#include "delivery_world_outside.h"
+#include "delivery_world_runtime.h"
 
 struct world *world_now_in_use;
 
@@ -65,18 +65,18 @@ uint64_t world_event_of(const struct exchange *x)
     return no;
 }
 
-static struct world_loop *world_loop_of(struct outside *o)
+static struct world_loop *world_loop_of(struct dispatcher_runtime *o)
 {
-    return CONTAINER_OF(o, struct world_loop, outside);
+    return CONTAINER_OF(o, struct world_loop, runtime);
 }
 
-int64_t world_wall(struct outside *o)
+int64_t world_wall(struct dispatcher_runtime *o)
 {
     const struct world *w = world_loop_of(o)->world;
     return WORLD_START_WALL_MS + (w->mono_ms - WORLD_START_MONO_MS) + w->wall_skew_ms;
 }
 
-int64_t world_mono(struct outside *o)
+int64_t world_mono(struct dispatcher_runtime *o)
 {
     return world_loop_of(o)->world->mono_ms;
 }
@@ -89,7 +89,7 @@ struct world_row *world_row(struct world *w, uint32_t app_no, uint64_t event_no)
     return NULL;
 }
 
-void world_start(struct outside *o, struct exchange *x)
+void world_start(struct dispatcher_runtime *o, struct exchange *x)
 {
     struct world_loop *l = world_loop_of(o);
     struct world *w = l->world;
@@ -134,7 +134,7 @@ void world_unlink(struct world *w, struct world_exchange **at)
     free(e);
 }
 
-void world_cancel(struct outside *o, struct exchange *x)
+void world_cancel(struct dispatcher_runtime *o, struct exchange *x)
 {
     struct world *w = world_loop_of(o)->world;
     for (struct world_exchange **at = &w->exchanges; *at; at = &(*at)->next) {
@@ -146,7 +146,7 @@ void world_cancel(struct outside *o, struct exchange *x)
     UNREACHABLE();
 }
 
-void world_wake_at(struct outside *o, int64_t mono_ms)
+void world_wake_at(struct dispatcher_runtime *o, int64_t mono_ms)
 {
     world_loop_of(o)->wake_mono_ms = mono_ms;
 }
