@@ -2,9 +2,9 @@
  * loops.
  *
  * A lane belongs to the loop that its destination hashes to, so that one loop owns a destination
- * and all lanes on it. The owners table says which loop owns a lane now. When the lane's URL moves
- * to a destination of another loop, the owner first ends the lane's exchanges and then gives the
- * lane up. */
+ * and all lanes on it. The affinity table says which loop owns a lane now. When the lane's URL
+ * moves to a destination of another loop, the owner first ends the lane's exchanges and then gives
+ * the lane up. */
 #include "delivery/delivery.h"
 
 #include "base/alloc.h"
@@ -29,14 +29,14 @@ static int loop_of_url(const struct delivery *delivery, const struct url *url)
 
 int delivery_loop_of(const struct delivery *delivery, const struct app *app, enum lane_kind kind)
 {
-    return app->url[kind].p ? loop_of_url(delivery, &app->parsed[kind]) : OWNER_NONE;
+    return app->url[kind].p ? loop_of_url(delivery, &app->parsed[kind]) : LOOP_NONE;
 }
 
 /* Any thread. */
 static int route(struct delivery *delivery, lane_no lane)
 {
-    int owner = owners_get(delivery->owners, lane);
-    if (owner != OWNER_NONE)
+    int owner = lane_affinity_get(delivery->affinity, lane);
+    if (owner != LOOP_NONE)
         return owner;
     struct app *app =
         directory_app_by_no(delivery->options.directory, (uint32_t)(lane / LANE_KINDS));
@@ -44,9 +44,9 @@ static int route(struct delivery *delivery, lane_no lane)
         owner = delivery_loop_of(delivery, app, (enum lane_kind)(lane % LANE_KINDS));
         app_unref(app);
     }
-    if (owner == OWNER_NONE)
+    if (owner == LOOP_NONE)
         owner = (int)(lane % delivery->count);
-    return owners_claim(delivery->owners, lane, owner);
+    return lane_affinity_claim(delivery->affinity, lane, owner);
 }
 
 /* Runs on the store's thread. Consecutive callbacks for the same loop are handed over together. */
@@ -67,11 +67,11 @@ static void owed(struct owed_sink *sink, struct callback **callbacks, size_t cou
 struct delivery *delivery_new_on(const struct delivery_options *options,
                                  struct dispatcher_runtime **runtimes, size_t count)
 {
-    ASSERT(count > 0 && count <= OWNERS_LOOPS_MAX);
+    ASSERT(count > 0 && count <= LANE_AFFINITY_LOOPS_MAX);
     struct delivery *delivery = xcalloc(1, sizeof(*delivery));
     delivery->options = *options;
     delivery->leases = store_leases(options->store);
-    delivery->owners = owners_new();
+    delivery->affinity = lane_affinity_new();
     delivery->count = count;
     delivery->sink.owed = owed;
     atomic_init(&delivery->running, count);
@@ -90,7 +90,7 @@ struct delivery *delivery_new(const struct delivery_options *options)
     for (size_t i = 0; i < options->loop_count; i++)
         runtimes[i] = dispatcher_runtime_new(options->loops[i], options->senders[i]);
     struct delivery *delivery = delivery_new_on(options, runtimes, options->loop_count);
-    delivery->owns_outsides = true;
+    delivery->owns_runtimes = true;
     free(runtimes);
     return delivery;
 }
@@ -100,10 +100,10 @@ void delivery_free(struct delivery *delivery)
     for (size_t i = 0; i < delivery->count; i++) {
         struct dispatcher_runtime *runtime = delivery->dispatchers[i]->runtime;
         dispatcher_free(delivery->dispatchers[i]);
-        if (delivery->owns_outsides)
+        if (delivery->owns_runtimes)
             dispatcher_runtime_free(runtime);
     }
-    owners_free(delivery->owners);
+    lane_affinity_free(delivery->affinity);
     free(delivery->dispatchers);
     free(delivery);
 }

@@ -57,7 +57,7 @@ struct lane *dispatcher_lane(struct dispatcher *d, lane_no no)
     int64_t fence = leases_fence(d->delivery->leases, no);
     if (d->delivery->leases && fence == 0)
         return NULL;
-    int owner = owners_claim(d->delivery->owners, no, d->index);
+    int owner = lane_affinity_claim(d->delivery->affinity, no, d->index);
     if (owner != d->index) {
         struct note note = {.kind = NOTE_WAITING, .number = no, .due_ms = 0};
         dispatcher_tell(d->delivery->dispatchers[owner], note);
@@ -89,7 +89,7 @@ void dispatcher_set_lane(struct dispatcher *d, struct lane *lane, const struct a
 {
     enum lane_kind kind = (enum lane_kind)(lane->no % LANE_KINDS);
     struct lane_settings s = {.max_concurrency = 1};
-    int owner = OWNER_NONE;
+    int owner = LOOP_NONE;
     if (app) {
         const struct str *url = &app->url[kind];
         s = (struct lane_settings){
@@ -110,7 +110,7 @@ void dispatcher_set_lane(struct dispatcher *d, struct lane *lane, const struct a
         s.enabled_since_ms = now.wall_ms;
     if (s.lane_enabled_ms > now.wall_ms)
         s.lane_enabled_ms = now.wall_ms;
-    s.is_elsewhere = (owner != OWNER_NONE && owner != d->index) ||
+    s.is_elsewhere = (owner != LOOP_NONE && owner != d->index) ||
                      leases_lost(d->delivery->leases, lane->no, lane->fence);
     if (s.has_url)
         join_url(d, lane, app, kind);
@@ -176,14 +176,14 @@ static void leave(struct dispatcher *d, struct lane *lane)
     struct app *app =
         directory_app_by_no(d->delivery->options.directory, (uint32_t)(no / LANE_KINDS));
     int owner =
-        app ? delivery_loop_of(d->delivery, app, (enum lane_kind)(no % LANE_KINDS)) : OWNER_NONE;
-    if (owner == OWNER_NONE)
+        app ? delivery_loop_of(d->delivery, app, (enum lane_kind)(no % LANE_KINDS)) : LOOP_NONE;
+    if (owner == LOOP_NONE)
         owner = d->index;
     if (!lost && owner == d->index) { /* the URL has been changed back or cleared meanwhile */
         dispatcher_set_lane(d, lane, app);
     } else { /* lost: this node may hold the shard again, under another fence */
         forget(d, lane);
-        owners_give(d->delivery->owners, no, owner);
+        lane_affinity_move(d->delivery->affinity, no, owner);
         struct note note = {.kind = NOTE_WAITING, .number = no, .due_ms = 0, .late_ms = late_ms};
         dispatcher_tell(d->delivery->dispatchers[owner], note);
     }
@@ -331,9 +331,9 @@ static void publish(struct dispatcher *d)
 static int64_t stop_deadline(const struct dispatcher *d)
 {
     int64_t at = 0;
-    for (struct link *link = d->tries.under_way.first; link; link = link->next) {
-        int64_t ends =
-            CONTAINER_OF(link, struct try, link)->ends_mono_ms + DISPATCHER_STOP_SLACK_MS;
+    for (struct link *link = d->attempts.under_way.first; link; link = link->next) {
+        int64_t ends = CONTAINER_OF(link, struct delivery_attempt, link)->ends_mono_ms +
+                       DISPATCHER_STOP_SLACK_MS;
         at = ends > at ? ends : at;
     }
     return at;
@@ -343,10 +343,10 @@ static void run_stopping(struct dispatcher *d, int64_t mono_ms)
 {
     if (d->stopped)
         return;
-    if (d->tries.under_way.count > 0 && mono_ms >= stop_deadline(d))
+    if (d->attempts.under_way.count > 0 && mono_ms >= stop_deadline(d))
         dispatcher_cancel_all(d);
     dispatcher_submit(d);
-    if (d->tries.under_way.count > 0 || d->recording.under_way > 0 || d->pages > 0)
+    if (d->attempts.under_way.count > 0 || d->recording.under_way > 0 || d->pages > 0)
         return;
     d->stopped = true;
     dispatcher_close_inbox(d);
@@ -365,7 +365,7 @@ static bool has_more(const struct dispatcher *d)
 static int64_t next_wake(const struct dispatcher *d, int64_t mono_ms)
 {
     if (d->stopping)
-        return d->stopped || d->tries.under_way.count == 0 ? INT64_MAX : stop_deadline(d);
+        return d->stopped || d->attempts.under_way.count == 0 ? INT64_MAX : stop_deadline(d);
     if (d->failed) /* the store has failed: the process is about to end */
         return INT64_MAX;
     if (has_more(d))
@@ -453,7 +453,7 @@ static void free_lane(void *context, struct hash_node *node)
 void dispatcher_free(struct dispatcher *d)
 {
     CHECK_MAGIC(d, DISPATCHER_MAGIC);
-    ASSERT(d->tries.under_way.count == 0 && d->recording.under_way == 0 && d->pages == 0);
+    ASSERT(d->attempts.under_way.count == 0 && d->recording.under_way == 0 && d->pages == 0);
     d->runtime->on_tick_end = NULL;
     if (!d->stopped)
         dispatcher_close_inbox(d);

@@ -10,7 +10,7 @@
 #include "delivery/delivery.h"
 #include "delivery/dispatcher_runtime.h"
 #include "delivery/lane.h"
-#include "delivery/owners.h"
+#include "delivery/lane_affinity.h"
 #include "delivery/request.h"
 
 #include <pthread.h>
@@ -58,8 +58,7 @@ struct inbox {
 };
 
 /* One attempt: an exchange under way and what it was started for. */
-struct
-try {
+struct delivery_attempt {
     struct exchange x;
     struct client_identity identity; /* the app's certificate; x points at it if there is one */
     struct dispatcher *dispatcher;
@@ -90,7 +89,7 @@ struct dispatcher_seats { /* seats for attempts under way */
     int64_t tick_starts; /* attempts started in this tick */
 };
 
-struct dispatcher_tries {
+struct dispatcher_attempts {
     struct list under_way;
     struct list finished; /* ended attempts, freed at the end of the tick */
     struct list spare;    /* kept for reuse; their number is bounded */
@@ -130,7 +129,7 @@ struct dispatcher {
     struct lane_shared shared;
     struct dispatcher_room room;
     struct dispatcher_seats seats;
-    struct dispatcher_tries tries;
+    struct dispatcher_attempts attempts;
     struct dispatcher_recording recording;
     struct dispatcher_clock clock;
     int32_t pages;
@@ -145,11 +144,11 @@ struct dispatcher {
 struct delivery {
     struct delivery_options options; /* its loops and senders are used at the start only */
     struct leases *leases;           /* NULL: this process delivers every lane */
-    struct owners *owners;
+    struct lane_affinity *affinity;
     struct dispatcher **dispatchers;
     size_t count;
     struct owed_sink sink;
-    bool owns_outsides;
+    bool owns_runtimes;
     /* stopping */
     atomic_size_t running;
     struct executor *reply_to;
@@ -160,7 +159,7 @@ struct delivery {
  * are ignored. For tests and simulators. */
 struct delivery *delivery_new_on(const struct delivery_options *options,
                                  struct dispatcher_runtime **runtimes, size_t count);
-/* The loop that the lane of this URL belongs to; OWNER_NONE if there is no URL. */
+/* The loop that the lane of this URL belongs to; LOOP_NONE if there is no URL. */
 int delivery_loop_of(const struct delivery *delivery, const struct app *app, enum lane_kind kind);
 
 /* dispatcher.c */
@@ -205,11 +204,12 @@ void dispatcher_leave_destination(struct dispatcher *d, struct lane *lane);
 void dispatcher_block(struct dispatcher *d, struct lane *lane, bool blocked);
 /* touches the next lane that waits for this destination */
 void dispatcher_wake_blocked(struct dispatcher *d, struct destination *to);
-void dispatcher_judge_destination(struct dispatcher *d, struct try *t);
-void dispatcher_end_probe(struct try *t); /* if the attempt is the probe of a dead destination */
+void dispatcher_judge_destination(struct dispatcher *d, struct delivery_attempt *t);
+/* ends the probe of a dead destination, if the attempt is one */
+void dispatcher_end_probe(struct delivery_attempt *t);
 void dispatcher_settle_probe(struct dispatcher *d, struct lane *lane);
 
-/* dispatcher_try.c */
+/* dispatcher_attempt.c */
 bool dispatcher_has_seat(const struct dispatcher *d, bool sick);
 /* Starts the lane's next attempt. False: the settings have changed, or this node no longer holds
  * the lane: decide again. */
@@ -222,8 +222,10 @@ void dispatcher_free_spare(struct dispatcher *d);
 void dispatcher_free_spare_recording(struct dispatcher *d);
 
 /* dispatcher_health.c */
-void dispatcher_count(struct dispatcher *d, const struct try *t, const struct lane_now *now);
-void dispatcher_count_attempt(struct dispatcher *d, const struct try *t); /* of a test callback */
+void dispatcher_count(struct dispatcher *d, const struct delivery_attempt *t,
+                      const struct lane_now *now);
+/* counts the attempt of a test callback */
+void dispatcher_count_attempt(struct dispatcher *d, const struct delivery_attempt *t);
 /* Logs and reports the lane's state if it has changed since the last visit. */
 void dispatcher_note_state(struct dispatcher *d, struct lane *lane, const struct lane_now *now);
 /* Reports the first success of an open lane since it came into memory or became open. */

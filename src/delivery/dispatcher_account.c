@@ -67,8 +67,8 @@ void dispatcher_reread(struct dispatcher *d, uint32_t account_no)
 void dispatcher_add_tried(struct dispatcher *d, struct delivery_tried *tried)
 {
     CHECK_MAGIC(d, DISPATCHER_MAGIC);
-    for (struct link *link = d->tries.under_way.first; link; link = link->next) {
-        const struct callback *c = CONTAINER_OF(link, struct try, link)->callback;
+    for (struct link *link = d->attempts.under_way.first; link; link = link->next) {
+        const struct callback *c = CONTAINER_OF(link, struct delivery_attempt, link)->callback;
         if (!c || c->account_no != tried->account_no || c->was_delivered)
             continue;
         tried->event_nos =

@@ -129,13 +129,13 @@ static void reopen(struct dispatcher *d, struct destination *to, int64_t now_mon
     }
 }
 
-void dispatcher_end_probe(struct try *t)
+void dispatcher_end_probe(struct delivery_attempt *t)
 {
     if (t->is_probe)
         destination_end_probe(t->destination, t->lane);
 }
 
-void dispatcher_judge_destination(struct dispatcher *d, struct try *t)
+void dispatcher_judge_destination(struct dispatcher *d, struct delivery_attempt *t)
 {
     struct destination *to = t->destination;
     int64_t now_mono_ms = dispatcher_now(d).mono_ms;

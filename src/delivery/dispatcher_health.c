@@ -28,8 +28,8 @@ static size_t duration_bucket(int32_t ms)
 #define SAY_AGAIN_MS INT64_C(86400000)
 
 /* Notes the receiver's certificate, so that its expiry is reported long before callbacks fail. */
-static void note_certificate(struct dispatcher *d, struct health *h, const struct try *t,
-                             int64_t now_ms)
+static void note_certificate(struct dispatcher *d, struct health *h,
+                             const struct delivery_attempt *t, int64_t now_ms)
 {
     int64_t at_ms = t->x.certificate_expires_ms;
     if (at_ms == 0 && t->x.status == 0)
@@ -52,7 +52,7 @@ static void note_certificate(struct dispatcher *d, struct health *h, const struc
     buf_free(&day);
 }
 
-void dispatcher_count_attempt(struct dispatcher *d, const struct try *t)
+void dispatcher_count_attempt(struct dispatcher *d, const struct delivery_attempt *t)
 {
     ASSERT((unsigned)t->x.class < ATTEMPT_CLASSES);
     atomic_fetch_add_explicit(&d->published.attempts[t->x.class], 1, memory_order_relaxed);
@@ -62,7 +62,8 @@ void dispatcher_count_attempt(struct dispatcher *d, const struct try *t)
                               memory_order_relaxed);
 }
 
-void dispatcher_count(struct dispatcher *d, const struct try *t, const struct lane_now *now)
+void dispatcher_count(struct dispatcher *d, const struct delivery_attempt *t,
+                      const struct lane_now *now)
 {
     struct lane *lane = t->lane;
     if (!lane->health) {
@@ -299,7 +300,7 @@ void dispatcher_fill_briefs(struct dispatcher *d, struct delivery_briefs *briefs
     struct lane_now now = dispatcher_now(d);
     for (size_t i = 0; i < briefs->count; i++) {
         struct lane_brief *to = &briefs->items[i];
-        if (owners_get(d->delivery->owners, to->lane) != d->index)
+        if (lane_affinity_get(d->delivery->affinity, to->lane) != d->index)
             continue; /* the health of a lane that has moved to another loop is out of date */
         const struct lane *lane = dispatcher_find(d, to->lane);
         const struct health *h = dispatcher_find_health(d, to->lane);

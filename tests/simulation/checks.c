@@ -30,8 +30,7 @@ static int64_t at_least(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* --- accepted
- * ------------------------------------------------------------------------------------------- */
+/* --- accepted --------------------------------------------------------------------------------- */
 
 void checks_accepted(struct sim *sim, const struct entry *e)
 {
@@ -78,8 +77,7 @@ void checks_resent(struct sim *sim, uint32_t account_no, uint64_t event_no, bool
     w->run_resent = true;
 }
 
-/* --- a try starts
- * ------------------------------------------------------------------------------------------ */
+/* --- a try starts ----------------------------------------------------------------------------- */
 
 static void check_callback(struct sim *sim, const struct callback *c, const struct witness *w)
 {
@@ -116,7 +114,8 @@ static bool is_paused_on(const struct lane_witness *l, int loop)
     return l->paused_loop == loop && l->moved_ms < l->pause_asked_ms;
 }
 
-static void check_lane(struct sim *sim, const struct try *t, const struct lane_witness *l, int loop)
+static void check_lane(struct sim *sim, const struct delivery_attempt *t,
+                       const struct lane_witness *l, int loop)
 {
     const struct lane *lane = t->lane;
     unsigned long long no = number(lane->no);
@@ -166,7 +165,7 @@ static void check_order(struct sim *sim, const struct callback *c, const struct 
     l->drained_due_ms = w->due_ms;
 }
 
-void checks_starting(struct sim *sim, const struct try *t, int loop)
+void checks_starting(struct sim *sim, const struct delivery_attempt *t, int loop)
 {
     struct witness *w = sim_witness(sim, t->callback->account_no, t->callback->event_no);
     struct lane_witness *l = &sim->lanes[t->lane->no];
@@ -191,11 +190,10 @@ void checks_starting(struct sim *sim, const struct try *t, int loop)
     sim->hosts[url_host(t->x.url)].probes += t->is_probe;
 }
 
-/* --- a try ends
- * ---------------------------------------------------------------------------------------------- */
+/* --- a try ends ------------------------------------------------------------------------------- */
 
 /* Contract: more than a day ahead counts as a day. */
-static int64_t asked_pause(const struct try *t)
+static int64_t asked_pause(const struct delivery_attempt *t)
 {
     if (t->x.class == ATTEMPT_OK || t->x.retry_after_ms < 0)
         return -1;
@@ -203,7 +201,8 @@ static int64_t asked_pause(const struct try *t)
 }
 
 /* Of the lane's present URL. */
-static void follow_gone(const struct sim *sim, const struct try *t, struct lane_witness *l)
+static void follow_gone(const struct sim *sim, const struct delivery_attempt *t,
+                        struct lane_witness *l)
 {
     const struct app_choice *c = &sim->choices[t->lane->no / LANE_KINDS - 1];
     if (t->x.class != ATTEMPT_GONE) {
@@ -227,7 +226,7 @@ void checks_disabling(struct sim *sim, lane_no lane)
     l->gone_count = 0;
 }
 
-struct ending checks_ending(struct sim *sim, const struct try *t, int loop)
+struct ending checks_ending(struct sim *sim, const struct delivery_attempt *t, int loop)
 {
     enum attempt_class class = t->x.class;
     struct lane_witness *l = &sim->lanes[t->lane->no];
@@ -346,8 +345,7 @@ void checks_ended(struct sim *sim, const struct ending *e)
     l->asked_until_ms = at_least(l->asked_until_ms, l->paused_ms);
 }
 
-/* --- what delivery records
- * ------------------------------------------------------------------------------------- */
+/* --- what delivery records -------------------------------------------------------------------- */
 
 static int64_t whole_schedule_ms(const struct sim *sim)
 {

@@ -162,14 +162,14 @@ WRAP(bool, dispatcher_has_seat, const struct dispatcher *d, bool sick)
 }
 
 /* A lane goes to the loop of its new URL at once, though the old one has not ended its tries. */
-WRAP(int, owners_get, struct owners *owners, lane_no lane)
+WRAP(int, lane_affinity_get, struct lane_affinity *affinity, lane_no lane)
 {
-    return is("lane_of_two_loops") ? OWNER_NONE : __real_owners_get(owners, lane);
+    return is("lane_of_two_loops") ? LOOP_NONE : __real_lane_affinity_get(affinity, lane);
 }
 
-WRAP(int, owners_claim, struct owners *owners, lane_no lane, int loop)
+WRAP(int, lane_affinity_claim, struct lane_affinity *affinity, lane_no lane, int loop)
 {
-    int owner = __real_owners_claim(owners, lane, loop);
+    int owner = __real_lane_affinity_claim(affinity, lane, loop);
     return is("lane_of_two_loops") ? loop : owner;
 }
 
@@ -194,7 +194,8 @@ WRAP(void, retries_add, struct retries *r, struct callback *c, int64_t due_mono_
     __real_retries_add(r, c, due_mono_ms - (is("retries_too_early") ? 2000 : 0));
 }
 
-WRAP(void, dispatcher_count, struct dispatcher *d, const struct try *t, const struct lane_now *now)
+WRAP(void, dispatcher_count, struct dispatcher *d, const struct delivery_attempt *t,
+     const struct lane_now *now)
 {
     if (!is("attempt_not_counted") || t->x.class != ATTEMPT_RESET)
         __real_dispatcher_count(d, t, now);

@@ -124,7 +124,7 @@ static void ends(struct moment *m)
     struct sim_exchange *e = CONTAINER_OF(m, struct sim_exchange, moment);
     struct sim *sim = e->loop->sim;
     struct exchange *x = e->x;
-    const struct try *t = CONTAINER_OF(x, struct try, x);
+    const struct delivery_attempt *t = CONTAINER_OF(x, struct delivery_attempt, x);
     e->loop->active = true;
     list_remove(&sim->exchanges, &e->link);
     struct ending ending = checks_ending(sim, t, (int)(e->loop - sim->loops));
@@ -139,7 +139,7 @@ static void start(struct dispatcher_runtime *runtime, struct exchange *x)
     struct sim_loop *loop = loop_of(runtime);
     struct sim *sim = loop->sim;
     struct host *host = &sim->hosts[url_host(x->url)];
-    checks_starting(sim, CONTAINER_OF(x, struct try, x), (int)(loop - sim->loops));
+    checks_starting(sim, CONTAINER_OF(x, struct delivery_attempt, x), (int)(loop - sim->loops));
     struct answer a = answer(sim, host, host->behaviour);
     if (a.after_ms >= x->timeout_ms)
         a = (struct answer){ATTEMPT_TIMEOUT, 0, x->timeout_ms, -1};
@@ -179,7 +179,7 @@ void exchange_free_results(struct exchange *x)
     buf_free(&x->response_body);
 }
 
-/* For outside_loop.c, which nothing here uses. */
+/* For dispatcher_runtime.c, which nothing here uses. */
 void sender_start(struct sender *sender, struct exchange *x)
 {
     (void)sender;

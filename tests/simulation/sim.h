@@ -353,7 +353,7 @@ void outage_run(struct sim *sim);
  * -------------------------------------------------------- */
 
 void checks_accepted(struct sim *sim, const struct entry *e);
-void checks_starting(struct sim *sim, const struct try *t, int loop);
+void checks_starting(struct sim *sim, const struct delivery_attempt *t, int loop);
 /* Around the end of an exchange: before delivery is told, and after. */
 struct ending {
     uint32_t account_no;
@@ -366,7 +366,7 @@ struct ending {
     struct lane *at;
     int loop;
 };
-struct ending checks_ending(struct sim *sim, const struct try *t, int loop);
+struct ending checks_ending(struct sim *sim, const struct delivery_attempt *t, int loop);
 void checks_ended(struct sim *sim, const struct ending *e);
 void checks_disabling(struct sim *sim, lane_no lane);           /* delivery asks for it */
 void checks_recorded(struct sim *sim, const struct outcome *o); /* delivery says so */

@@ -11,8 +11,8 @@
 
 #define CONNECT_TIMEOUT_MS 5000
 #define TESTS_OF_SEATS 32 /* one seat of so many is for test callbacks */
-#define SPARE_TRIES 256
-#define SPARE_TRY_BYTES 8192
+#define SPARE_ATTEMPTS 256
+#define SPARE_ATTEMPT_BYTES 8192
 
 /* The part of a bound that healthy lanes may use. They leave a sixteenth to sick lanes, which
  * otherwise could never recover. */
@@ -46,27 +46,27 @@ static void done(struct exchange *x);
 
 /* Takes an attempt for reuse, empty except for its six buffers' memory: allocating them for each
  * attempt was a tenth of the loop's work for it. */
-static struct try *try_take(struct dispatcher *d)
+static struct delivery_attempt *attempt_take(struct dispatcher *d)
 {
-    struct link *link = d->tries.spare.last; /* the one used last is most likely in the cache */
+    struct link *link = d->attempts.spare.last; /* the one used last is most likely in the cache */
     if (!link)
-        return xcalloc(1, sizeof(struct try));
-    list_remove(&d->tries.spare, link);
-    struct try *t = CONTAINER_OF(link, struct try, link);
+        return xcalloc(1, sizeof(struct delivery_attempt));
+    list_remove(&d->attempts.spare, link);
+    struct delivery_attempt *t = CONTAINER_OF(link, struct delivery_attempt, link);
     struct callback_request request = t->request;
     struct buf request_headers = t->x.request_headers, response = t->x.response_headers,
                response_body = t->x.response_body;
     buf_clear(&request.headers);
     buf_clear(&request.body);
     buf_clear(&request.target);
-    *t = (struct try){.request = request};
+    *t = (struct delivery_attempt){.request = request};
     t->x.request_headers = request_headers;
     t->x.response_headers = response;
     t->x.response_body = response_body;
     return t;
 }
 
-static void try_free(struct try *t)
+static void attempt_free(struct delivery_attempt *t)
 {
     exchange_free_results(&t->x);
     request_free(&t->request);
@@ -74,7 +74,7 @@ static void try_free(struct try *t)
 }
 
 /* Keeps the attempt for reuse, unless enough are kept or its memory has grown large. */
-static void try_give(struct dispatcher *d, struct try *t)
+static void attempt_give(struct dispatcher *d, struct delivery_attempt *t)
 {
     const struct callback_request *r = &t->request;
     size_t bytes = r->headers.capacity + r->body.capacity + r->target.capacity +
@@ -82,16 +82,17 @@ static void try_give(struct dispatcher *d, struct try *t)
                    t->x.response_body.capacity;
     app_unref(t->app);
     t->link = (struct link){0};
-    if (d->tries.spare.count < SPARE_TRIES && bytes <= SPARE_TRY_BYTES)
-        list_push(&d->tries.spare, &t->link);
+    if (d->attempts.spare.count < SPARE_ATTEMPTS && bytes <= SPARE_ATTEMPT_BYTES)
+        list_push(&d->attempts.spare, &t->link);
     else
-        try_free(t);
+        attempt_free(t);
 }
 
-static struct try *try_new(struct dispatcher *d, struct app *app, const struct url *url,
-                           const struct request_source *from)
+static struct delivery_attempt *attempt_new(struct dispatcher *d, struct app *app,
+                                            const struct url *url,
+                                            const struct request_source *from)
 {
-    struct try *t = try_take(d);
+    struct delivery_attempt *t = attempt_take(d);
     t->dispatcher = d;
     t->app = app;
     t->at_wall_ms = d->runtime->wall_ms(d->runtime);
@@ -119,7 +120,7 @@ static struct try *try_new(struct dispatcher *d, struct app *app, const struct u
     t->x.connect_timeout_ms = timeout_ms < CONNECT_TIMEOUT_MS ? timeout_ms : CONNECT_TIMEOUT_MS;
     t->x.done = done;
     t->x.retry_after_ms = -1;
-    list_push(&d->tries.under_way, &t->link);
+    list_push(&d->attempts.under_way, &t->link);
     return t;
 }
 
@@ -192,7 +193,7 @@ bool dispatcher_start(struct dispatcher *d, struct lane *lane)
         .number = c->attempts_made + 1,
         .occurred_ms = c->occurred_ms,
     };
-    struct try *t = try_new(d, app, &app->parsed[kind], &from);
+    struct delivery_attempt *t = attempt_new(d, app, &app->parsed[kind], &from);
     t->lane = lane;
     t->callback = c;
     t->resend_no = c->resend_no;
@@ -215,7 +216,7 @@ bool dispatcher_start(struct dispatcher *d, struct lane *lane)
 /* --- the end of one ---------------------------------------------------------------------- */
 
 /* True if the attempt ended in a failure that says something about the receiver's health. */
-static bool is_against_lane(struct try *t)
+static bool is_against_lane(struct delivery_attempt *t)
 {
     struct refused_types *refused = &t->lane->refused_types;
     enum event_type type = t->callback->type;
@@ -227,7 +228,7 @@ static bool is_against_lane(struct try *t)
            !refused_types_failed(refused, type, t->x.class, t->x.status);
 }
 
-static void judge_lane(struct dispatcher *d, struct try *t, const struct lane_now *now)
+static void judge_lane(struct dispatcher *d, struct delivery_attempt *t, const struct lane_now *now)
 {
     struct lane *lane = t->lane;
     struct window *w = &lane->window;
@@ -251,7 +252,7 @@ static void judge_lane(struct dispatcher *d, struct try *t, const struct lane_no
 }
 
 /* The hash of the URL that was requested: the lane may have another URL by now. */
-static uint64_t url_hash_of(const struct try *t)
+static uint64_t url_hash_of(const struct delivery_attempt *t)
 {
     struct str url = t->app->url[t->callback->lane];
     return hash_fast(url.p, url.n);
@@ -259,7 +260,7 @@ static uint64_t url_hash_of(const struct try *t)
 
 /* Pauses the lane if the answer asks for it by Retry-After. Returns the wall clock time before
  * which the callback is not due; 0: the answer does not ask. */
-static int64_t obey_retry_after(struct try *t, const struct lane_now *now)
+static int64_t obey_retry_after(struct delivery_attempt *t, const struct lane_now *now)
 {
     if (t->x.class == ATTEMPT_OK || t->x.retry_after_ms < 0)
         return 0;
@@ -269,7 +270,7 @@ static int64_t obey_retry_after(struct try *t, const struct lane_now *now)
 }
 
 /* Uses the current setting, which may have changed since the attempt began. */
-static bool is_final_status(struct dispatcher *d, const struct try *t)
+static bool is_final_status(struct dispatcher *d, const struct delivery_attempt *t)
 {
     if (t->x.class != ATTEMPT_STATUS)
         return false;
@@ -282,8 +283,8 @@ static bool is_final_status(struct dispatcher *d, const struct try *t)
 
 /* The callback's new state and reason. Moves its place in the schedule if it waits for another
  * attempt. */
-static struct callback_end conclude(struct dispatcher *d, struct try *t, int64_t not_before_ms,
-                                    const struct lane_now *now)
+static struct callback_end conclude(struct dispatcher *d, struct delivery_attempt *t,
+                                    int64_t not_before_ms, const struct lane_now *now)
 {
     struct callback *c = t->callback;
     if (t->x.class == ATTEMPT_OK || c->was_delivered)
@@ -297,7 +298,7 @@ static struct callback_end conclude(struct dispatcher *d, struct try *t, int64_t
     return callback_end_of_attempt(&d->schedule, &c->place, &failed, d->runtime->rng);
 }
 
-static void judge_gone(struct dispatcher *d, struct try *t)
+static void judge_gone(struct dispatcher *d, struct delivery_attempt *t)
 {
     if (t->x.class != ATTEMPT_GONE) {
         gone_run_end(&t->lane->gone_run);
@@ -324,7 +325,8 @@ static struct str headers_kept(const struct buf *headers)
 }
 
 /* Borrows the texts; `url` is an empty buffer of the caller's. */
-static struct attempt attempt_of(const struct try *t, enum lane_kind kind, struct buf *url)
+static struct attempt attempt_of(const struct delivery_attempt *t, enum lane_kind kind,
+                                 struct buf *url)
 {
     return (struct attempt){
         .at_ms = t->at_wall_ms,
@@ -339,7 +341,7 @@ static struct attempt attempt_of(const struct try *t, enum lane_kind kind, struc
     };
 }
 
-static void let_seats_go(struct dispatcher *d, struct try *t)
+static void let_seats_go(struct dispatcher *d, struct delivery_attempt *t)
 {
     d->seats.by_tests -= t->test != NULL;
     t->destination->tests_in_flight -= t->test != NULL;
@@ -351,14 +353,14 @@ static void let_seats_go(struct dispatcher *d, struct try *t)
 /* What the lane does with the ended callback. A 2xx answers a resend that came during the attempt.
  * Otherwise the store, which orders the resend after this outcome, makes the callback due again. A
  * callback that may have been erased during the attempt must leave memory. */
-static enum lane_finish finish_as(const struct try *t, const struct outcome *outcome)
+static enum lane_finish finish_as(const struct delivery_attempt *t, const struct outcome *outcome)
 {
     if (t->callback->resend_no > outcome->resend_no || t->callback->may_be_erased)
         return LANE_FINISH_LOOK;
     return outcome->state == CALLBACK_PENDING ? LANE_FINISH_WAITING : LANE_FINISH_FINAL;
 }
 
-static void finish(struct dispatcher *d, struct try *t)
+static void finish(struct dispatcher *d, struct delivery_attempt *t)
 {
     struct lane *lane = t->lane;
     struct callback *c = t->callback;
@@ -392,7 +394,7 @@ static void finish(struct dispatcher *d, struct try *t)
     buf_free(&url);
 }
 
-static void finish_test(struct dispatcher *d, struct try *t)
+static void finish_test(struct dispatcher *d, struct delivery_attempt *t)
 {
     struct delivery_test *test = t->test;
     let_seats_go(d, t);
@@ -422,7 +424,7 @@ static void hide_sig(struct exchange *x, const char hex[SIG_HEX_BYTES])
 }
 
 /* Called after hide_sig, because the sentence may quote the answer. */
-static void judge_answer(struct try *t)
+static void judge_answer(struct delivery_attempt *t)
 {
     struct exchange *x = &t->x;
     struct buf why = {0};
@@ -437,11 +439,11 @@ static void judge_answer(struct try *t)
 
 static void done(struct exchange *x)
 {
-    struct try *t = CONTAINER_OF(x, struct try, x);
+    struct delivery_attempt *t = CONTAINER_OF(x, struct delivery_attempt, x);
     struct dispatcher *d = t->dispatcher;
     CHECK_MAGIC(d, DISPATCHER_MAGIC);
-    list_remove(&d->tries.under_way, &t->link);
-    list_push(&d->tries.finished, &t->link);
+    list_remove(&d->attempts.under_way, &t->link);
+    list_push(&d->attempts.finished, &t->link);
     hide_sig(x, t->request.sig);
     if (x->class == ATTEMPT_OK && t->app->success_answer.rule != SUCCESS_ANY)
         judge_answer(t);
@@ -453,23 +455,23 @@ static void done(struct exchange *x)
 
 void dispatcher_free_finished(struct dispatcher *d)
 {
-    struct link *link = d->tries.finished.first;
-    d->tries.finished = (struct list){0};
+    struct link *link = d->attempts.finished.first;
+    d->attempts.finished = (struct list){0};
     while (link) {
-        struct try *t = CONTAINER_OF(link, struct try, link);
+        struct delivery_attempt *t = CONTAINER_OF(link, struct delivery_attempt, link);
         link = link->next;
-        try_give(d, t);
+        attempt_give(d, t);
     }
 }
 
 void dispatcher_free_spare(struct dispatcher *d)
 {
-    struct link *link = d->tries.spare.first;
-    d->tries.spare = (struct list){0};
+    struct link *link = d->attempts.spare.first;
+    d->attempts.spare = (struct list){0};
     while (link) {
-        struct try *t = CONTAINER_OF(link, struct try, link);
+        struct delivery_attempt *t = CONTAINER_OF(link, struct delivery_attempt, link);
         link = link->next;
-        try_free(t);
+        attempt_free(t);
     }
 }
 
@@ -480,7 +482,7 @@ void dispatcher_skip(struct dispatcher *d, struct lane *lane)
     skip(d, lane, lane_take(lane), REASON_NO_URL);
 }
 
-static void cancel(struct dispatcher *d, struct try *t)
+static void cancel(struct dispatcher *d, struct delivery_attempt *t)
 {
     struct lane_now now = dispatcher_now(d);
     d->runtime->cancel(d->runtime, &t->x);
@@ -500,9 +502,9 @@ static void cancel(struct dispatcher *d, struct try *t)
 void dispatcher_cancel_all(struct dispatcher *d)
 {
     struct link *link;
-    while ((link = list_pop(&d->tries.under_way)) != NULL) {
-        list_push(&d->tries.finished, link);
-        cancel(d, CONTAINER_OF(link, struct try, link));
+    while ((link = list_pop(&d->attempts.under_way)) != NULL) {
+        list_push(&d->attempts.finished, link);
+        cancel(d, CONTAINER_OF(link, struct delivery_attempt, link));
     }
 }
 
@@ -552,7 +554,7 @@ void dispatcher_start_test(struct dispatcher *d, struct delivery_test *test)
         executor_post(test->reply_to, &test->done);
         return;
     }
-    struct try *t = try_new(d, app, url, &from);
+    struct delivery_attempt *t = attempt_new(d, app, url, &from);
     if (t->x.url == &own) { /* `own` does not outlive this function */
         t->url = own;
         t->x.url = &t->url;

@@ -1,7 +1,7 @@
 /* Lane numbers are small and dense, because app numbers are assigned in order. The table has one
  * byte for each lane, in chunks that are allocated on first use. The outer table covers every
  * 32-bit app number; pages of it that are never touched use no memory. */
-#include "delivery/owners.h"
+#include "delivery/lane_affinity.h"
 
 #include "base/alloc.h"
 #include "base/check.h"
@@ -16,29 +16,29 @@ struct affinity_chunk {
     _Atomic uint8_t owner[1 << CHUNK_BITS]; /* 0: none, else the loop's index + 1 */
 };
 
-struct owners {
+struct lane_affinity {
     struct affinity_chunk *_Atomic *chunks;
 };
 
-struct owners *owners_new(void)
+struct lane_affinity *lane_affinity_new(void)
 {
-    struct owners *owners = xmalloc(sizeof(*owners));
-    owners->chunks = xcalloc(CHUNKS, sizeof(*owners->chunks));
-    return owners;
+    struct lane_affinity *affinity = xmalloc(sizeof(*affinity));
+    affinity->chunks = xcalloc(CHUNKS, sizeof(*affinity->chunks));
+    return affinity;
 }
 
-void owners_free(struct owners *owners)
+void lane_affinity_free(struct lane_affinity *affinity)
 {
     for (uint64_t i = 0; i < CHUNKS; i++)
-        free(atomic_load_explicit(&owners->chunks[i], memory_order_relaxed));
-    free(owners->chunks);
-    free(owners);
+        free(atomic_load_explicit(&affinity->chunks[i], memory_order_relaxed));
+    free(affinity->chunks);
+    free(affinity);
 }
 
-static _Atomic uint8_t *slot(struct owners *owners, lane_no lane)
+static _Atomic uint8_t *slot(struct lane_affinity *affinity, lane_no lane)
 {
     ASSERT(lane >> CHUNK_BITS < CHUNKS);
-    struct affinity_chunk *_Atomic *at = &owners->chunks[lane >> CHUNK_BITS];
+    struct affinity_chunk *_Atomic *at = &affinity->chunks[lane >> CHUNK_BITS];
     struct affinity_chunk *chunk = atomic_load_explicit(at, memory_order_acquire);
     if (!chunk) {
         struct affinity_chunk *made = xcalloc(1, sizeof(*made));
@@ -50,22 +50,22 @@ static _Atomic uint8_t *slot(struct owners *owners, lane_no lane)
     return &chunk->owner[lane & ((1 << CHUNK_BITS) - 1)];
 }
 
-int owners_get(struct owners *owners, lane_no lane)
+int lane_affinity_get(struct lane_affinity *affinity, lane_no lane)
 {
-    return (int)atomic_load_explicit(slot(owners, lane), memory_order_acquire) - 1;
+    return (int)atomic_load_explicit(slot(affinity, lane), memory_order_acquire) - 1;
 }
 
-int owners_claim(struct owners *owners, lane_no lane, int loop)
+int lane_affinity_claim(struct lane_affinity *affinity, lane_no lane, int loop)
 {
-    ASSERT(loop >= 0 && loop < OWNERS_LOOPS_MAX);
+    ASSERT(loop >= 0 && loop < LANE_AFFINITY_LOOPS_MAX);
     uint8_t found = 0;
-    if (atomic_compare_exchange_strong(slot(owners, lane), &found, (uint8_t)(loop + 1)))
+    if (atomic_compare_exchange_strong(slot(affinity, lane), &found, (uint8_t)(loop + 1)))
         return loop;
     return (int)found - 1;
 }
 
-void owners_give(struct owners *owners, lane_no lane, int loop)
+void lane_affinity_move(struct lane_affinity *affinity, lane_no lane, int loop)
 {
-    ASSERT(loop >= 0 && loop < OWNERS_LOOPS_MAX);
-    atomic_store_explicit(slot(owners, lane), (uint8_t)(loop + 1), memory_order_release);
+    ASSERT(loop >= 0 && loop < LANE_AFFINITY_LOOPS_MAX);
+    atomic_store_explicit(slot(affinity, lane), (uint8_t)(loop + 1), memory_order_release);
 }
