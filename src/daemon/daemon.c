@@ -196,14 +196,14 @@ static void on_lane_state(void *context, const struct lane_notice *notice)
     notify_lane(d->operations, notice);
 }
 
-static void certificate_told(void *context, const struct app *app, enum lane_kind kind,
-                             int64_t expires_ms, bool soon)
+static void on_certificate(void *context, const struct app *app, enum lane_kind kind,
+                           int64_t expires_ms, bool soon)
 {
     struct daemon *d = context;
     notify_certificate(d->operations, app, kind, expires_ms, soon);
 }
 
-static void books_told(void *context, bool wrong, const char *example)
+static void on_books_change(void *context, bool wrong, const char *example)
 {
     struct daemon *d = context;
     notify_books(d->operations, wrong, example, env_wall_ms(d->env));
@@ -249,7 +249,7 @@ static void watch_store(struct daemon *d)
     peer_changes_watch(&d->peer_changes, d->store);
 }
 
-static void outcomes_told(void *context, const struct outcome *items, size_t count)
+static void on_outcomes_durable(void *context, const struct outcome *items, size_t count)
 {
     struct daemon *d = context;
     live_outcomes(d->live, items, count);
@@ -273,8 +273,8 @@ static void make_delivery(struct daemon *d)
         .allowance_total = LIMIT_EXCHANGES_PER_LOOP,
         .disable_lane = disable_lane,
         .on_lane_state = on_lane_state,
-        .certificate_told = certificate_told,
-        .outcomes_told = outcomes_told,
+        .on_certificate = on_certificate,
+        .on_outcomes_durable = on_outcomes_durable,
         .context = d,
     };
     d->delivery = delivery_new(&options);
@@ -297,7 +297,7 @@ static void make_api(struct daemon *d)
         .context = d,
     });
     d->books = books_watch_new(d->env, d->store, d->directory);
-    books_watch_set_told(d->books, books_told, d);
+    books_watch_set_callback(d->books, on_books_change, d);
     d->certificates = certificate_watch_new(d->env, d->directory);
     notify_of_own_certificates(d);
     if (d->tls)

@@ -47,7 +47,8 @@ void notify_certificate(struct operations *operations, const struct app *app, en
 }
 
 /* One node tells: the one that has the app, and sends the message, too. */
-static bool client_told(void *context, const struct app *app, int64_t expires_ms, bool soon)
+static bool on_client_certificate(void *context, const struct app *app, int64_t expires_ms,
+                                  bool soon)
 {
     const struct daemon *d = context;
     struct operations_event event = {
@@ -65,7 +66,7 @@ static bool client_told(void *context, const struct app *app, int64_t expires_ms
     return true;
 }
 
-static void listener_told(void *context, int64_t expires_ms, bool soon)
+static void on_listener_certificate(void *context, int64_t expires_ms, bool soon)
 {
     const struct daemon *d = context;
     operations_tell(d->operations, &(struct operations_event){
@@ -78,11 +79,11 @@ static void listener_told(void *context, int64_t expires_ms, bool soon)
 
 void notify_of_own_certificates(struct daemon *d)
 {
-    certificate_watch_set_told(d->certificates, &(struct certificate_told){
-                                                    .listener = listener_told,
-                                                    .client = client_told,
-                                                    .context = d,
-                                                });
+    certificate_watch_set_callbacks(d->certificates, &(struct certificate_callbacks){
+                                                         .on_listener = on_listener_certificate,
+                                                         .on_client = on_client_certificate,
+                                                         .context = d,
+                                                     });
 }
 
 void notify_books(struct operations *operations, bool wrong, const char *example, int64_t now_ms)

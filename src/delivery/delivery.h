@@ -46,10 +46,10 @@ struct delivery_options {
     void (*on_lane_state)(void *context, const struct lane_notice *notice);
     /* Called once a day while the receiver's certificate expires soon, and once when it no longer
      * does. */
-    void (*certificate_told)(void *context, const struct app *app, enum lane_kind kind,
-                             int64_t expires_ms, bool soon);
+    void (*on_certificate)(void *context, const struct app *app, enum lane_kind kind,
+                           int64_t expires_ms, bool soon);
     /* Called on a loop with outcomes that have become durable; must not block. May be NULL. */
-    void (*outcomes_told)(void *context, const struct outcome *items, size_t count);
+    void (*on_outcomes_durable)(void *context, const struct outcome *items, size_t count);
     void *context;
 };
 

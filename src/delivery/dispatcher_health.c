@@ -39,9 +39,9 @@ static void note_certificate(struct dispatcher *d, struct health *h,
     if (soon ? now_ms - h->certificate_said_ms < SAY_AGAIN_MS : h->certificate_well)
         return;
     h->certificate_well = !soon;
-    if (d->delivery->options.certificate_told)
-        d->delivery->options.certificate_told(d->delivery->options.context, t->app,
-                                              t->callback->lane, at_ms, soon);
+    if (d->delivery->options.on_certificate)
+        d->delivery->options.on_certificate(d->delivery->options.context, t->app, t->callback->lane,
+                                            at_ms, soon);
     if (!soon)
         return;
     h->certificate_said_ms = now_ms;

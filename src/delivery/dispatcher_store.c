@@ -179,12 +179,12 @@ void dispatcher_free_spare_recording(struct dispatcher *d)
 static void tell_outcomes(const struct delivery *delivery, struct outcome_batch *b)
 {
     size_t told = 0;
-    if (!delivery->options.outcomes_told || b->status != STORE_OK)
+    if (!delivery->options.on_outcomes_durable || b->status != STORE_OK)
         return;
     for (size_t i = 0; i < b->count; i++)
         if (!b->items[i].refused)
             b->items[told++] = b->items[i];
-    delivery->options.outcomes_told(delivery->options.context, b->items, told);
+    delivery->options.on_outcomes_durable(delivery->options.context, b->items, told);
 }
 
 static void recorded(struct task *task)

@@ -52,9 +52,9 @@ struct books_watch {
     struct books_check check;
     struct books_round *asked;
     int64_t rest_until_mono_ms;
-    void (*told)(void *context, bool wrong, const char *example);
+    void (*on_change)(void *context, bool wrong, const char *example);
     void *context;
-    int64_t told_count; /* wrong days, as last told; -1: not yet */
+    int64_t reported_count; /* wrong days, as last reported; -1: not yet */
     struct wrong_day *wrong;
     size_t wrong_count, wrong_capacity;
     pthread_mutex_t lock; /* of the state */
@@ -72,17 +72,17 @@ struct books_watch *books_watch_new(struct env *env, struct store *store,
     waiter_init(&a->answered);
     a->rounds[0].recent = true;
     a->rest_until_mono_ms = env_mono_ms(env) + START_DELAY_MS;
-    a->told_count = -1;
+    a->reported_count = -1;
     ASSERT(pthread_mutex_init(&a->lock, NULL) == 0);
     return a;
 }
 
-void books_watch_set_told(struct books_watch *a,
-                          void (*told)(void *context, bool wrong, const char *example),
-                          void *context)
+void books_watch_set_callback(struct books_watch *a,
+                              void (*on_change)(void *context, bool wrong, const char *example),
+                              void *context)
 {
     CHECK_MAGIC(a, BOOKS_WATCH_MAGIC);
-    a->told = told;
+    a->on_change = on_change;
     a->context = context;
 }
 
@@ -225,10 +225,11 @@ static void judge(struct books_watch *a)
 static void tell(struct books_watch *a, bool whole_ended)
 {
     int64_t count = (int64_t)a->wrong_count;
-    if (!a->told || count == a->told_count || (count == 0 && a->told_count < 0 && !whole_ended))
+    if (!a->on_change || count == a->reported_count ||
+        (count == 0 && a->reported_count < 0 && !whole_ended))
         return;
-    a->told_count = count;
-    a->told(a->context, count > 0, a->state.wrong_example);
+    a->reported_count = count;
+    a->on_change(a->context, count > 0, a->state.wrong_example);
 }
 
 /* A round that took long is followed by a rest that is longer. */

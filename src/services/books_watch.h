@@ -15,10 +15,11 @@ struct books_watch;
 
 struct books_watch *books_watch_new(struct env *env, struct store *store,
                                     struct directory *directory);
-/* Called by books_watch_step when that has changed: whether any day does not hold, and which. */
-void books_watch_set_told(struct books_watch *a,
-                          void (*told)(void *context, bool wrong, const char *example),
-                          void *context);
+/* books_watch_step calls on_change when the result has changed: `wrong` if the books of any day are
+ * wrong, with an example. */
+void books_watch_set_callback(struct books_watch *a,
+                              void (*on_change)(void *context, bool wrong, const char *example),
+                              void *context);
 /* On the main thread, often: takes an answer that has come, asks when it is time. Never waits. */
 void books_watch_step(struct books_watch *a);
 void books_watch_stop(

@@ -22,9 +22,9 @@ struct certificate_watch {
     struct directory *directory;
     int64_t due_mono_ms;
     int32_t said_day; /* when it was last said in the log; 0: not yet */
-    struct certificate_told told;
-    struct idmap soon;         /* apps that were told to expire soon at the last look */
-    int64_t everybody_mono_ms; /* when those are told next that do not */
+    struct certificate_callbacks callbacks;
+    struct idmap soon;         /* apps reported as expiring soon at the last look */
+    int64_t everybody_mono_ms; /* when the others are reported next */
     int64_t seen_ms;           /* when the listener's expires, as last looked at */
     _Atomic int64_t listener_expires_ms, clients_expires_ms, clients_expiring;
 };
@@ -51,10 +51,11 @@ void certificate_watch_set_listener(struct certificate_watch *w, int64_t expires
     atomic_store(&w->listener_expires_ms, expires_ms);
 }
 
-void certificate_watch_set_told(struct certificate_watch *w, const struct certificate_told *told)
+void certificate_watch_set_callbacks(struct certificate_watch *w,
+                                     const struct certificate_callbacks *callbacks)
 {
     CHECK_MAGIC(w, CERTIFICATE_WATCH_MAGIC);
-    w->told = *told;
+    w->callbacks = *callbacks;
 }
 
 bool certificate_expires_soon(int64_t expires_ms, int64_t now_ms)
@@ -90,7 +91,7 @@ static void say(const char *what, struct str app, int64_t expires_ms, int64_t no
 struct tour {
     int64_t now_ms, first_ms, soon;
     bool aloud, everybody;
-    struct idmap told_soon;
+    struct idmap reported_soon;
 };
 
 static void tell_app(const struct certificate_watch *w, const struct app *app, bool soon,
@@ -100,8 +101,8 @@ static void tell_app(const struct certificate_watch *w, const struct app *app, b
     bool is_new;
     if (!soon && !tour->everybody && !idmap_find(&w->soon, app->app_no))
         return;
-    if (w->told.client(w->told.context, app, expires_ms, soon) && soon)
-        (void)idmap_put(&tour->told_soon, app->app_no, &is_new);
+    if (w->callbacks.on_client(w->callbacks.context, app, expires_ms, soon) && soon)
+        (void)idmap_put(&tour->reported_soon, app->app_no, &is_new);
 }
 
 static void look_at_apps(const struct certificate_watch *w, uint32_t account_no, struct tour *tour)
@@ -131,7 +132,7 @@ static void look_at_listener(struct certificate_watch *w, const struct tour *tou
     if (soon && tour->aloud)
         say("listener", STR_NONE, expires_ms, tour->now_ms);
     if (expires_ms)
-        w->told.listener(w->told.context, expires_ms, soon);
+        w->callbacks.on_listener(w->callbacks.context, expires_ms, soon);
 }
 
 void certificate_watch_step(struct certificate_watch *w)
@@ -158,7 +159,7 @@ void certificate_watch_step(struct certificate_watch *w)
         partner_unref(partner);
     }
     idmap_free(&w->soon);
-    w->soon = tour.told_soon;
+    w->soon = tour.reported_soon;
     atomic_store(&w->clients_expires_ms, tour.first_ms);
     atomic_store(&w->clients_expiring, tour.soon);
     look_at_listener(w, &tour);

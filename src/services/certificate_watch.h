@@ -10,13 +10,14 @@
 
 struct certificate_watch;
 
-/* Both are called by certificate_watch_step at each look, whether or not there is news: another
- * node that sends a message about it just then does not hear of what changes meanwhile. */
-struct certificate_told {
-    void (*listener)(void *context, int64_t expires_ms, bool soon);
-    /* Of an app's; expires_ms 0: it has none. False: another node tells of the app. One that does
-     * not expire soon is told when it did at the last look, and once an hour. */
-    bool (*client)(void *context, const struct app *app, int64_t expires_ms, bool soon);
+/* certificate_watch_step calls both at each look, even if nothing has changed: a change may come
+ * while another node sends its message about an earlier state. */
+struct certificate_callbacks {
+    void (*on_listener)(void *context, int64_t expires_ms, bool soon);
+    /* An app's certificate; expires_ms 0: it has none. False: another node reports the app. A
+     * certificate that does not expire soon is reported if it did at the last look, and once an
+     * hour. */
+    bool (*on_client)(void *context, const struct app *app, int64_t expires_ms, bool soon);
     void *context;
 };
 
@@ -24,8 +25,8 @@ struct certificate_watch *certificate_watch_new(struct env *env, struct director
 void certificate_watch_free(struct certificate_watch *watch);
 /* 0: there is none. At the start and when it has been read again; any thread. */
 void certificate_watch_set_listener(struct certificate_watch *watch, int64_t expires_ms);
-void certificate_watch_set_told(struct certificate_watch *watch,
-                                const struct certificate_told *told);
+void certificate_watch_set_callbacks(struct certificate_watch *watch,
+                                     const struct certificate_callbacks *callbacks);
 /* On the main thread, often: it knows by itself when it is time. */
 void certificate_watch_step(struct certificate_watch *watch);
 
