@@ -36,7 +36,7 @@ struct disk {
      * -errno. NULL: not known. */
     int (*space)(struct disk *disk, const char *path, int64_t *ret_free, int64_t *ret_total);
     /* The name of the SQLite VFS on the same disk. NULL: SQLite's default VFS with sliced syncs
-     * (sqlite/paced.h). */
+     * (sqlite/sync_slicing_vfs.h). */
     const char *sqlite_vfs;
 };
 

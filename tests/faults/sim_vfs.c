@@ -76,7 +76,7 @@ static int vfs_write(sqlite3_file *file, const void *from, int n, sqlite3_int64 
 {
     struct vfs_file *f = of(file);
     char page[PAGE_BYTES];
-    if (f->is_database && n == PAGE_BYTES) { /* as sqlite/paced.c */
+    if (f->is_database && n == PAGE_BYTES) { /* as sqlite/sync_slicing_vfs.c */
         memcpy(page, from, sizeof page);
         page_seal(page, (uint32_t)(offset / PAGE_BYTES + 1));
         from = page;

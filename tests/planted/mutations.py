@@ -87,16 +87,16 @@ plant("short_write_taken_for_all", "disk", "what a short write left out is not w
 
 # --- SQLite's files ------------------------------------------------------------------------------
 
-P = "src/store/sqlite/paced.c"
+P = "src/store/sqlite/sync_slicing_vfs.c"
 plant("sqlite_sync_is_a_no_op", "sqlite", "SQLite's syncs do nothing", P,
-      "    s->methods.xWrite = paced_write;",
-      "    s->methods.xWrite = paced_write;\n"
+      "    s->methods.xWrite = slicing_write;",
+      "    s->methods.xWrite = slicing_write;\n"
       "    s->methods.xSync = s->below->xUnlock; /* nothing to do, from a lock that is lower */",
-      "unit paced")
+      "unit sync_slicing_vfs")
 plant("slice_sync_error_ignored", "sqlite", "a failed sync in the middle of a write is ignored", P,
       "return s->below->xSync(file, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY);",
       "(void)s->below->xSync(file, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY);\n"
-      "    return SQLITE_OK;", "unit paced")
+      "    return SQLITE_OK;", "unit sync_slicing_vfs")
 plant("closing_checkpoints", "sqlite", "closing checkpoints after a failed sync",
       "src/store/sqlite/sql.c", "SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1",
       "SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0", STORE_FAULTS)
@@ -104,7 +104,7 @@ plant("equal_keys_merged", "sqlite", "a merge keeps a key twice", "src/store/sql
       "if (!is_before(last, next))", "if (is_before(next, last))", "unit runs")
 plant("synchronous_off", "sqlite", "SQLite syncs nothing at a checkpoint",
       "src/store/sqlite/schema.c", "PRAGMA synchronous=NORMAL", "PRAGMA synchronous=OFF",
-      "unit paced")
+      "unit sync_slicing_vfs")
 
 # --- the scrub -----------------------------------------------------------------------------------
 
@@ -158,12 +158,12 @@ plant("owed_body_purged", "applier", "the body of a resend that is owed goes wit
 C = "src/store/sqlite/checkpoint.c"
 plant("failed_checkpoint_ignored", "checkpoints", "a checkpoint whose sync failed is tried again", C,
       "    sql_fail(q, code, \"checkpoint\");\n    return CHECKPOINT_FAILED;",
-      "    return CHECKPOINT_PARTIAL;", "unit paced")
+      "    return CHECKPOINT_PARTIAL;", "unit sync_slicing_vfs")
 plant("found_wal_believed", "checkpoints", "the WAL that a start finds is not written again", C,
-      "q->wal_settled ? SQLITE_OK : settle_found_wal(q->db);", "SQLITE_OK;", "unit paced")
+      "q->wal_settled ? SQLITE_OK : settle_found_wal(q->db);", "SQLITE_OK;", "unit sync_slicing_vfs")
 plant("found_wal_not_synced", "checkpoints", "the WAL that a start finds is written and not synced", C,
       "code == SQLITE_OK ? f->wal->pMethods->xSync(f->wal, SQLITE_SYNC_NORMAL) : code;", "code;",
-      "unit paced")
+      "unit sync_slicing_vfs")
 plant("partial_checkpoint_releases", "checkpoints", "the journal forgets what is only in the WAL", C,
       "return frames == done ? CHECKPOINT_COMPLETE : CHECKPOINT_PARTIAL;",
       "return CHECKPOINT_COMPLETE;", "unit sqlite_bounds")

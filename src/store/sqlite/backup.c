@@ -15,9 +15,9 @@
 #include <unistd.h>
 
 #include "store/sqlite/identity.h"
-#include "store/sqlite/paced.h"
 #include "store/sqlite/recover.h"
 #include "store/sqlite/schema.h"
+#include "store/sqlite/sync_slicing_vfs.h"
 
 struct backup {
     struct sql from;
@@ -48,7 +48,7 @@ static bool open_source(struct backup *b, const char *directory, char **ret_why)
     if (!good)
         return false;
     /* a test's VFS may not support it */
-    (void)sqlite3_file_control(q->db, "main", PACED_CHECK_READS, b->damaged);
+    (void)sqlite3_file_control(q->db, "main", VFS_CHECK_READS, b->damaged);
     schema_configure(q, false, SCHEMA_CACHE_KIB_READER);
     sql_exec(q, "BEGIN");
     int64_t version = sql_get_int(q, "PRAGMA user_version", -1);

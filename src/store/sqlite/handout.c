@@ -41,7 +41,8 @@ static void add_woken(struct sqlite_store *s, struct handout *out)
         if (view_event(&s->view, s->view.woken[i], &s->writer.scratch, &e, &status) &&
             status.wait == WAIT_DUE && e.body.p) {
             add(out, &e, &status);
-            out->items[out->count - 1]->resend_no = resent_no(&s->view.resent, s->view.woken[i]);
+            out->items[out->count - 1]->resend_no =
+                pending_resends_no(&s->view.resends, s->view.woken[i]);
         }
     }
 }

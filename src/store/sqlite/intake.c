@@ -107,11 +107,11 @@ static void add_resend(struct sqlite_store *s, const struct record_resend *r)
 static void resend_again(struct sqlite_store *s, const struct outcome *o)
 {
     uint64_t id = event_id_of(o->account_no, o->event_no);
-    struct pending_resend *resend = resent_find(&s->view.resent, id);
+    struct pending_resend *resend = pending_resends_find(&s->view.resends, id);
     if (!resend)
         return;
     if (!life_answer_resend(resend, o->resend_no, view_is_erased(&s->view, id))) {
-        resent_remove(&s->view.resent, resend);
+        pending_resends_remove(&s->view.resends, resend);
         return;
     }
     add_resend(s, &(struct record_resend){
@@ -145,7 +145,7 @@ void writer_outcomes(struct sqlite_store *s, struct outcome_batch *batch)
         struct outcome o = decide_outcome(s, &batch->items[i]);
         record_add_outcome(&s->writer.group, &o);
         view_add_outcome(&s->view, &o);
-        if (s->view.resent.resends.count > 0)
+        if (s->view.resends.by_id.count > 0)
             resend_again(s, &o);
     }
 }
@@ -203,7 +203,7 @@ static void accept_resend(struct sqlite_store *s, struct resend *resend)
         .was_delivered = status.state == CALLBACK_DELIVERED,
         .due_ms = resend->now_ms,
     };
-    resent_add(&v->resent, found.id, resend->now_ms);
+    pending_resends_add(&v->resends, found.id, resend->now_ms);
     add_resend(s, &r);
     add_parts(s, resend->parts, resend->part_count);
 }

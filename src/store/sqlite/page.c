@@ -236,7 +236,7 @@ static void drop_settled(const struct view *v, struct page_work *w)
             callback_free(c);
             continue;
         }
-        c->resend_no = resent_no(&v->resent, event_id_of(c->account_no, c->event_no));
+        c->resend_no = pending_resends_no(&v->resends, event_id_of(c->account_no, c->event_no));
         w->items[kept++] = c;
     }
     w->count = kept;

@@ -1,7 +1,7 @@
 /* Checksums of the database's pages. SQLite has none: it would not notice a byte that the disk has
  * changed. Each page ends with PAGE_SUM_BYTES that SQLite leaves alone (its reserved space): the
  * page's number and the CRC-32C of the bytes before it, little-endian. The VFS writes them with the
- * page (paced.c), the scrub checks them (scrub.c). */
+ * page (sync_slicing_vfs.c), the scrub checks them (scrub.c). */
 #pragma once
 
 #include <stdbool.h>

@@ -3,8 +3,8 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
-#include "store/sqlite/paced.h"
 #include "store/sqlite/page_sum.h"
+#include "store/sqlite/sync_slicing_vfs.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ bool sql_open(struct sql *q, const char *path, const char *vfs, bool write, char
     *q = (struct sql){0};
     int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
     flags |= write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READWRITE;
-    int code = sqlite3_open_v2(path, &q->db, flags, vfs ? vfs : paced_vfs());
+    int code = sqlite3_open_v2(path, &q->db, flags, vfs ? vfs : sync_slicing_vfs());
     if (code == SQLITE_OK) {
         sqlite3_busy_timeout(q->db, BUSY_TIMEOUT_MS);
         /* closing must not checkpoint, least of all after a failed sync: checkpoint.c does */

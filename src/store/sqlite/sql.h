@@ -17,7 +17,7 @@ struct sql {
     bool wal_settled; /* checkpoint.c */
 };
 
-/* `vfs` NULL: paced_vfs. False: *ret_why is a malloc'ed sentence. */
+/* `vfs` NULL: sync_slicing_vfs. False: *ret_why is a malloc'ed sentence. */
 MUST_CHECK bool sql_open(struct sql *q, const char *path, const char *vfs, bool write,
                          char **ret_why);
 void sql_close(struct sql *q); /* finalizes its statements too */

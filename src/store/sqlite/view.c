@@ -27,7 +27,7 @@ void view_close(struct view *v)
     idmap_free(&v->held);
     free(v->woken);
     free(v->paid_at_ms);
-    resent_free(&v->resent);
+    pending_resends_free(&v->resends);
     *v = (struct view){0};
 }
 

@@ -7,7 +7,7 @@
 #include "domain/cap.h"
 #include "store/journal/record.h"
 #include "store/sqlite/lookup.h"
-#include "store/sqlite/resent.h"
+#include "store/sqlite/pending_resends.h"
 
 #include <stdatomic.h>
 
@@ -27,7 +27,7 @@ struct view {
     size_t paid_capacity;
     /* Resends of this process. At its start no outcome is under way that was decided without the
      * stored resends. A replay needs none, because resends are replayed in order. */
-    struct resent resent;
+    struct pending_resends resends;
     /* Two threads synchronise here without waiting: the writer announces a resend before it looks
      * for the body, the applier announces that it drops bodies before it looks for resends. The
      * second one sees the first and gives way. */

@@ -3,15 +3,16 @@
 #include "check.h"
 
 #include "store/sqlite/checkpoint.h"
-#include "store/sqlite/paced.h"
 #include "store/sqlite/schema.h"
 #include "store/sqlite/sql.h"
+#include "store/sqlite/sync_slicing_vfs.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-/* The default VFS, with syncs and what was written between them counted; see paced.c for how. */
+/* The default VFS, with syncs and what was written between them counted; see sync_slicing_vfs.c for
+ * how. */
 static sqlite3_vfs *real, counting;
 static sqlite3_io_methods methods;
 static const sqlite3_io_methods *real_methods;
@@ -82,7 +83,7 @@ static void count_below(void)
     REQUIRE(sqlite3_vfs_register(&counting, 1) == SQLITE_OK);
 }
 
-static char path[] = "/tmp/postbackd-paced-XXXXXX";
+static char path[] = "/tmp/postbackd-sync-slicing-XXXXXX";
 
 static struct sql open_new(void)
 {
@@ -103,7 +104,7 @@ static void remove_all(struct sql *q)
         snprintf(name, sizeof name, "%s%s", path, suffixes[i]);
         unlink(name);
     }
-    snprintf(path, sizeof path, "/tmp/postbackd-paced-XXXXXX");
+    snprintf(path, sizeof path, "/tmp/postbackd-sync-slicing-XXXXXX");
 }
 
 /* Some 4 MiB. */
@@ -120,7 +121,7 @@ static void a_large_transaction_is_synced_in_slices(void)
     fill(&q);
     CHECK(!sql_failed(&q));
     CHECK(syncs >= 10);
-    CHECK(most_unsynced_bytes < PACED_SLICE_BYTES + 8192);
+    CHECK(most_unsynced_bytes < SYNC_SLICE_BYTES + 8192);
     CHECK_EQ_INT(sqlite3_wal_checkpoint_v2(q.db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL),
                  SQLITE_OK);
     CHECK_EQ_INT(sql_get_int(&q, "SELECT sum(length(x)) FROM t", 0), 4000000);
@@ -214,5 +215,5 @@ int main(void)
     RUN(the_first_checkpoint_writes_the_wal_again);
     RUN(a_checkpoint_whose_sync_fails_has_failed);
     RUN(a_sync_that_fails_fails_the_transaction);
-    return check_done("paced");
+    return check_done("sync_slicing_vfs");
 }

@@ -6,13 +6,13 @@
  * It also writes the checksum of each page of the database (page_sum.h). */
 #pragma once
 
-#define PACED_SLICE_BYTES (256 << 10)
+#define SYNC_SLICE_BYTES (256 << 10)
 
 /* For sqlite3_file_control() with a struct damaged_pages (store_open.h): from then on each page
  * that is read from the database file is compared with its checksum. A mismatch is counted, and the
  * page is returned all the same. The struct must live as long as the connection. */
-#define PACED_CHECK_READS 0x70620001
+#define VFS_CHECK_READS 0x70620001
 
 /* The name of the VFS; the first call registers it over SQLite's default one and initialises
  * SQLite: configure SQLite before. Any thread. */
-const char *paced_vfs(void);
+const char *sync_slicing_vfs(void);

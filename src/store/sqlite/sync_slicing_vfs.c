@@ -4,7 +4,7 @@
  * comes first of all. This VFS opens a file with it, and then points the file to a copy of the
  * table with its own methods. The copy and the state are stored after those bytes, where the
  * default VFS never looks: closing clears only its own part. */
-#include "store/sqlite/paced.h"
+#include "store/sqlite/sync_slicing_vfs.h"
 
 #include "base/check.h"
 #include "store/sqlite/page_sum.h"
@@ -22,11 +22,11 @@ struct slice {
     struct damaged_pages *damaged; /* of the database; NULL: reads are not checked */
 };
 
-static sqlite3_vfs *below, paced;
+static sqlite3_vfs *below, slicing;
 
 static struct slice *slice_of(sqlite3_file *file)
 {
-    return (struct slice *)(void *)((char *)file + paced.szOsFile - (int)sizeof(struct slice));
+    return (struct slice *)(void *)((char *)file + slicing.szOsFile - (int)sizeof(struct slice));
 }
 
 static bool has_room_for_sums(const char *head)
@@ -42,7 +42,7 @@ static int write_sealed(struct slice *s, sqlite3_file *file, const void *from, s
     return s->below->xWrite(file, page, sizeof page, at);
 }
 
-static int paced_write(sqlite3_file *file, const void *from, int n, sqlite3_int64 at)
+static int slicing_write(sqlite3_file *file, const void *from, int n, sqlite3_int64 at)
 {
     struct slice *s = slice_of(file);
     bool is_page = s->is_database && n == PAGE_BYTES;
@@ -53,14 +53,14 @@ static int paced_write(sqlite3_file *file, const void *from, int n, sqlite3_int6
     if (code != SQLITE_OK)
         return code;
     s->unsynced_bytes += n;
-    if (s->unsynced_bytes < PACED_SLICE_BYTES)
+    if (s->unsynced_bytes < SYNC_SLICE_BYTES)
         return SQLITE_OK;
     s->unsynced_bytes = 0;
     /* a failed sync counts as a failed write: what the disk holds is unknown in either case */
     return s->below->xSync(file, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY);
 }
 
-static int paced_read(sqlite3_file *file, void *to, int n, sqlite3_int64 at)
+static int slicing_read(sqlite3_file *file, void *to, int n, sqlite3_int64 at)
 {
     struct slice *s = slice_of(file);
     int code = s->below->xRead(file, to, n, at);
@@ -72,10 +72,10 @@ static int paced_read(sqlite3_file *file, void *to, int n, sqlite3_int64 at)
     return SQLITE_OK;
 }
 
-static int paced_control(sqlite3_file *file, int operation, void *argument)
+static int slicing_control(sqlite3_file *file, int operation, void *argument)
 {
     struct slice *s = slice_of(file);
-    if (operation != PACED_CHECK_READS)
+    if (operation != VFS_CHECK_READS)
         return s->below->xFileControl(file, operation, argument);
     s->damaged = argument;
     return SQLITE_OK;
@@ -88,8 +88,8 @@ static bool file_has_sums(const struct slice *s, sqlite3_file *file)
     return s->below->xRead(file, head, sizeof head, 0) != SQLITE_OK || has_room_for_sums(head);
 }
 
-static int paced_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags,
-                      int *ret_flags)
+static int slicing_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags,
+                        int *ret_flags)
 {
     (void)vfs;
     int code = below->xOpen(below, name, file, flags, ret_flags);
@@ -99,9 +99,9 @@ static int paced_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, in
     *s = (struct slice){.methods = *file->pMethods, .below = file->pMethods};
     s->is_database = (flags & SQLITE_OPEN_MAIN_DB) != 0;
     s->has_sums = s->is_database && file_has_sums(s, file);
-    s->methods.xWrite = paced_write;
-    s->methods.xRead = paced_read;
-    s->methods.xFileControl = paced_control;
+    s->methods.xWrite = slicing_write;
+    s->methods.xRead = slicing_read;
+    s->methods.xFileControl = slicing_control;
     file->pMethods = &s->methods;
     return SQLITE_OK;
 }
@@ -110,18 +110,18 @@ static void register_once(void)
 {
     below = sqlite3_vfs_find(NULL);
     ASSERT(below);
-    paced = *below;
-    paced.pNext = NULL;
-    paced.zName = "postbackd-paced";
-    paced.szOsFile =
+    slicing = *below;
+    slicing.pNext = NULL;
+    slicing.zName = "postbackd-sync-slicing";
+    slicing.szOsFile =
         (below->szOsFile + 15) / 16 * 16 + (int)((sizeof(struct slice) + 15) / 16 * 16);
-    paced.xOpen = paced_open;
-    ASSERT(sqlite3_vfs_register(&paced, 0) == SQLITE_OK);
+    slicing.xOpen = slicing_open;
+    ASSERT(sqlite3_vfs_register(&slicing, 0) == SQLITE_OK);
 }
 
-const char *paced_vfs(void)
+const char *sync_slicing_vfs(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     ASSERT(pthread_once(&once, register_once) == 0);
-    return paced.zName;
+    return slicing.zName;
 }
