@@ -1,6 +1,6 @@
 /* Single changes: objects, resends, erasures; one transaction each. Any node runs them: row locks
- * serialise them, and the change log tells the other nodes (feed.c). */
-#include "store/postgresql/feed.h"
+ * serialise them, and the change log tells the other nodes (change_log.c). */
+#include "store/postgresql/change_log.h"
 #include "store/postgresql/fetch.h"
 #include "store/postgresql/handover.h"
 
@@ -39,7 +39,7 @@ enum pg_fate pg_change_object(struct postgresql_store *s, struct pg *pg, void *o
     struct object_change *change = object_change;
     bool made;
     pg_begin(pg, false);
-    enum pg_fate fate = feed_begin(s, pg, change, &made);
+    enum pg_fate fate = change_log_begin(s, pg, change, &made);
     if (fate != PG_FINE)
         return fate;
     if (made) /* commits, so that a standby has it, too */
@@ -60,7 +60,7 @@ enum pg_fate pg_change_object(struct postgresql_store *s, struct pg *pg, void *o
     fate = put_parts(pg, change->parts, change->part_count);
     if (fate != PG_FINE)
         return fate;
-    feed_log(s, pg, change);
+    change_log_add(s, pg, change);
     return pg_sync_commit(s, pg);
 }
 
@@ -239,6 +239,6 @@ enum pg_fate pg_erase(struct postgresql_store *s, struct pg *pg, void *what)
     erase_texts(pg, erase, replacement);
     fate = put_parts(pg, erase->parts, erase->part_count);
     if (fate == PG_FINE)
-        feed_log_erasure(s, pg, erase->account_no);
+        change_log_add_erasure(s, pg, erase->account_no);
     return fate == PG_FINE ? pg_sync_commit(s, pg) : fate;
 }

@@ -203,7 +203,7 @@ enum pg_fate pg_read_intraday(struct postgresql_store *s, struct pg *pg, void *i
 enum pg_fate pg_read_statement(struct postgresql_store *s, struct pg *pg, void *statement_query);
 enum pg_fate pg_read_count(struct postgresql_store *s, struct pg *pg, void *callback_count);
 enum pg_fate pg_read_books(struct postgresql_store *s, struct pg *pg, void *books_check);
-enum pg_fate pg_read_feed(struct postgresql_store *s, struct pg *pg, void *object_feed);
+enum pg_fate pg_read_change_log(struct postgresql_store *s, struct pg *pg, void *object_feed);
 /* waiting.c */
 enum pg_fate pg_read_waiting(struct postgresql_store *s, struct pg *pg, void *lane_waiting);
 

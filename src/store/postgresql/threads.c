@@ -18,7 +18,7 @@ static pg_work work_of(enum request_kind kind)
     case REQUEST_CALLBACK: return pg_read_callback;
     case REQUEST_CALLBACKS: return pg_read_list;
     case REQUEST_OBJECTS: return pg_read_objects;
-    case REQUEST_FEED: return pg_read_feed;
+    case REQUEST_FEED: return pg_read_change_log;
     default: UNREACHABLE();
     }
 }

@@ -17,12 +17,12 @@ static void prepare(struct apply *a)
     a->rows.add = sql_prepare(
         q, "INSERT OR FAIL INTO event(" ROW_COLUMNS ") SELECT c0,c1,c2,c3,c4,c5,c6,c7,c8,c9,c10,"
            "c11,c12,c13,c14,c15,c16,c17,c18,c19,c20,c21,c22,c23,c24,c25,c26,c27,c28,c29,c30,c31,c32"
-           " FROM feed");
+           " FROM input");
     /* See is_plain in apply_rows.c. */
     a->rows.add_plain = sql_prepare(
         q, "INSERT OR FAIL INTO event(" ROW_COLUMNS ") SELECT c0,c1,c2,c3,c4,0,c6,c7,c8,c9,c10,"
            "0,0,c13,c14,c15,NULL,NULL,NULL,NULL,NULL,0,0,?1,c24,0,c26,0,0,0,c30,c31,c32"
-           " FROM feed");
+           " FROM input");
     a->erasing.find = sql_prepare(q, "SELECT " STATUS_COLUMNS " FROM event WHERE id=?");
     apply_older_prepare(a);
     apply_search_prepare(a);
@@ -32,7 +32,7 @@ static void prepare(struct apply *a)
     a->waiting.drop =
         sql_prepare(q, "DELETE FROM waiting WHERE segment=? AND accepted_ms=? AND count=0");
     a->rows.add_reversal = sql_prepare(q, "INSERT OR IGNORE INTO reversal VALUES(?,?)");
-    a->rows.add_cap = sql_prepare(q, "INSERT OR IGNORE INTO cap SELECT c0,c1,c2,c3 FROM feed");
+    a->rows.add_cap = sql_prepare(q, "INSERT OR IGNORE INTO cap SELECT c0,c1,c2,c3 FROM input");
     a->reports.find = sql_prepare(q, "SELECT * FROM report WHERE account_no=? AND day=?"
                                      " AND client_no=?");
     a->reports.set =
@@ -95,7 +95,7 @@ void apply_open(struct apply *a)
     load_counters(a);
     load_open_segment(a);
     a->attempt.chunk = xcalloc(1, sizeof *a->attempt.chunk);
-    feed_register(&a->sql, &a->feed);
+    array_vtab_register(&a->sql, &a->input);
     prepare(a);
 }
 

@@ -6,8 +6,8 @@
 #include "base/sort.h"
 #include "store/books.h"
 #include "store/delivery_stats.h"
+#include "store/sqlite/array_vtab.h"
 #include "store/sqlite/attempt_block.h"
-#include "store/sqlite/feed.h"
 #include "store/sqlite/memtable.h"
 #include "store/sqlite/sql.h"
 
@@ -99,7 +99,7 @@ struct apply_erasing { /* apply_erase.c */
 
 struct apply {
     struct sql sql;
-    struct feed feed;
+    struct array_vtab input;
     struct hash_secret secret;
     uint64_t generation; /* of the last memtable applied */
     struct memtable *m;  /* of the open transaction */

@@ -29,7 +29,7 @@ static void open_day(struct apply *a, int64_t day)
     sql_finalize(a->attempt.add);
     a->attempt.day = day;
     schema_create_attempts(&a->sql, table);
-    a->attempt.add = schema_prepare_attempts(&a->sql, table, "SELECT c0,c1 FROM feed WHERE true");
+    a->attempt.add = schema_prepare_attempts(&a->sql, table, "SELECT c0,c1 FROM input WHERE true");
 }
 
 struct day_rows {
@@ -61,7 +61,7 @@ static void block_column(const void *context, size_t row, int column, sqlite3_co
     const struct day_rows *rows = context;
     size_t start = rows->starts[row], end = rows->starts[row + 1];
     if (column == 0) {
-        feed_int(to, (int64_t)(rows->order[start]->id >> ATTEMPT_BLOCK_BITS));
+        array_vtab_int(to, (int64_t)(rows->order[start]->id >> ATTEMPT_BLOCK_BITS));
         return;
     }
     struct attempt_chunk *c = rows->chunk;
@@ -79,7 +79,7 @@ static void block_column(const void *context, size_t row, int column, sqlite3_co
         attempt_chunk_add(c, at->id, &at->attempt, &facts);
     }
     attempt_chunk_end(c);
-    feed_blob(to, buf_str(&c->out)); /* SQLite copies it before the next row is asked for */
+    array_vtab_blob(to, buf_str(&c->out)); /* SQLite copies it before the next row is asked for */
 }
 
 /* Writes the attempts of one day, order[0..count). */
@@ -92,8 +92,8 @@ static void apply_day(struct apply *a, const struct mem_attempt *const *order, s
     }
     starts[blocks] = count;
     open_day(a, clock_day(order[0]->attempt.at_ms));
-    feed_run(&a->sql, a->attempt.add, &a->feed, blocks, block_column,
-             &(struct day_rows){a->attempt.chunk, a->m, order, starts, blocks});
+    array_vtab_run(&a->sql, a->attempt.add, &a->input, blocks, block_column,
+                   &(struct day_rows){a->attempt.chunk, a->m, order, starts, blocks});
     free(starts);
 }
 

@@ -121,13 +121,16 @@ static void drop_due(struct apply *a)
 static void due_column(const void *context, size_t row, int column, sqlite3_context *to)
 {
     const struct apply_due *due = (const struct apply_due *)context + row;
-    feed_int(to, column == 0 ? (int64_t)due->lane : column == 1 ? due->due_ms : (int64_t)due->id);
+    array_vtab_int(to, column == 0   ? (int64_t)due->lane
+                       : column == 1 ? due->due_ms
+                                     : (int64_t)due->id);
 }
 
 static void add_due(struct apply *a)
 {
     sort(&a->due.coming);
-    feed_run(&a->sql, a->due.add, &a->feed, a->due.coming.count, due_column, a->due.coming.items);
+    array_vtab_run(&a->sql, a->due.add, &a->input, a->due.coming.count, due_column,
+                   a->due.coming.items);
     a->due.coming.count = 0;
 }
 
@@ -142,7 +145,7 @@ void apply_due_prepare(struct apply *a)
     struct sql *q = &a->sql;
     ASSERT(sqlite3_create_function_v2(q->db, "is_done", 2, SQLITE_UTF8, &a->due, is_done, NULL,
                                       NULL, NULL) == SQLITE_OK);
-    a->due.add = sql_prepare(q, "INSERT OR IGNORE INTO due SELECT c0,c1,c2 FROM feed");
+    a->due.add = sql_prepare(q, "INSERT OR IGNORE INTO due SELECT c0,c1,c2 FROM input");
     a->due.drop = sql_prepare(q, "DELETE FROM due WHERE lane=? AND due_ms=? AND id=?");
     a->due.drop_range = sql_prepare(q, "DELETE FROM due WHERE lane=?1 AND (due_ms,id)>=(?2,?3)"
                                        " AND (due_ms,id)<=(?4,?5) AND is_done(due_ms,id)");

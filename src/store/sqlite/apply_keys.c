@@ -57,7 +57,7 @@ static void open_segment(struct apply *a)
         return;
     a->segment.add_body = sql_prepare_f(
         &a->sql,
-        "INSERT INTO bodies_%u SELECT c0,c1 FROM feed WHERE true"
+        "INSERT INTO bodies_%u SELECT c0,c1 FROM input WHERE true"
         " ON CONFLICT(block) DO UPDATE SET bodies=CAST(bodies||excluded.bodies AS BLOB)",
         a->segment.no);
 }

@@ -34,7 +34,7 @@ struct older {
 static void id_column(const void *context, size_t row, int column, sqlite3_context *to)
 {
     (void)column;
-    feed_int(to, (int64_t)((const struct apply_row *)context)[row].id);
+    array_vtab_int(to, (int64_t)((const struct apply_row *)context)[row].id);
 }
 
 /* Reads the existing rows of order[0..count). One statement for many costs half of a statement for
@@ -44,7 +44,7 @@ static size_t read_older(struct apply *a, const struct apply_row *order, size_t 
 {
     sqlite3_stmt *s = a->older.find;
     size_t found = 0;
-    feed_set(&a->feed, count, id_column, order);
+    array_vtab_set(&a->input, count, id_column, order);
     for (size_t i = 0; sql_row(&a->sql, s); i++) {
         uint64_t id = (uint64_t)sql_int(s, STATUS_COLUMN_COUNT);
         while (order[i].id != id)
@@ -54,7 +54,7 @@ static size_t read_older(struct apply *a, const struct apply_row *order, size_t 
         status_read(s, &at->status);
         at->callback = apply_callback_read(s, id);
     }
-    feed_set(&a->feed, 0, NULL, NULL);
+    array_vtab_set(&a->input, 0, NULL, NULL);
     return found;
 }
 
@@ -158,7 +158,7 @@ void apply_older_prepare(struct apply *a)
     ASSERT(sqlite3_create_function_v2(q->db, "is_delivered", 1, SQLITE_UTF8, &a->older,
                                       is_delivered, NULL, NULL, NULL) == SQLITE_OK);
     a->older.find = sql_prepare(q, "SELECT " STATUS_COLUMNS
-                                   ",id FROM feed CROSS JOIN event ON event.id=feed.c0");
+                                   ",id FROM input CROSS JOIN event ON event.id=input.c0");
     a->older.set = sql_prepare(
         q, "UPDATE event SET state=?,reason=?,queue=?,manual=?,"
            "failed_attempts=?,slot=?,due_ms=?,attempts=max(attempts,?),counted=counted|?"

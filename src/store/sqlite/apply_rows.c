@@ -65,7 +65,7 @@ static void event_column(const void *context, size_t row, int column, sqlite3_co
         prefetch_event(at + 6);
         __builtin_prefetch(at[2].event->event_id.p);
     }
-    row_feed(to, column, at->event, rows->segment, &at->entry->status, at->entry->counted);
+    row_column(to, column, at->event, rows->segment, &at->entry->status, at->entry->counted);
 }
 
 struct body_rows {
@@ -80,7 +80,7 @@ static void body_column(const void *context, size_t row, int column, sqlite3_con
     const struct apply_row *at = &rows->order[rows->starts[row]],
                            *end = &rows->order[rows->starts[row + 1]];
     if (column == 0) {
-        feed_int(to, (int64_t)(at->id >> BODY_BLOCK_BITS));
+        array_vtab_int(to, (int64_t)(at->id >> BODY_BLOCK_BITS));
         return;
     }
     buf_clear(rows->block);
@@ -89,7 +89,8 @@ static void body_column(const void *context, size_t row, int column, sqlite3_con
             __builtin_prefetch(soon->event->body.p + line);
     for (; at < end; at++)
         body_block_add(rows->block, at->id, at->event->body);
-    feed_blob(to, buf_str(rows->block)); /* SQLite copies it before the next row is asked for */
+    array_vtab_blob(to,
+                    buf_str(rows->block)); /* SQLite copies it before the next row is asked for */
 }
 
 static void add_bodies(struct apply *a, const struct apply_row *order, size_t count)
@@ -100,8 +101,8 @@ static void add_bodies(struct apply *a, const struct apply_row *order, size_t co
             starts[blocks++] = i;
     }
     starts[blocks] = count;
-    feed_run(&a->sql, a->segment.add_body, &a->feed, blocks, body_column,
-             &(struct body_rows){&a->bodies, order, starts});
+    array_vtab_run(&a->sql, a->segment.add_body, &a->input, blocks, body_column,
+                   &(struct body_rows){&a->bodies, order, starts});
     free(starts);
 }
 
@@ -131,7 +132,7 @@ static void count_event(struct apply *a, const struct mem_entry *entry, const st
 static void add_rows(struct apply *a, sqlite3_stmt *s, const struct apply_row *order, size_t count)
 {
     struct new_rows rows = {order, count, a->segment.no};
-    feed_run(&a->sql, s, &a->feed, count, event_column, &rows);
+    array_vtab_run(&a->sql, s, &a->input, count, event_column, &rows);
 }
 
 /* Starting a statement costs as much as some rows, so short runs of plain events are inserted with
@@ -159,10 +160,10 @@ static void payment_column(const void *context, size_t row, int column, sqlite3_
 {
     const struct mem_payment *p = (const struct mem_payment *)context + row;
     switch (column) {
-    case 0: feed_int(to, p->app_no); break;
-    case 1: feed_int(to, (int64_t)p->panelist_hash); break;
-    case 2: feed_int(to, p->occurred_ms); break;
-    default: feed_int(to, (int64_t)p->id); break;
+    case 0: array_vtab_int(to, p->app_no); break;
+    case 1: array_vtab_int(to, (int64_t)p->panelist_hash); break;
+    case 2: array_vtab_int(to, p->occurred_ms); break;
+    default: array_vtab_int(to, (int64_t)p->id); break;
     }
 }
 
@@ -198,5 +199,6 @@ void apply_rows(struct apply *a)
             order[bodies++] = order[i];
     add_bodies(a, order, bodies);
     apply_due(a);
-    feed_run(&a->sql, a->rows.add_cap, &a->feed, m->payment_count, payment_column, m->payments);
+    array_vtab_run(&a->sql, a->rows.add_cap, &a->input, m->payment_count, payment_column,
+                   m->payments);
 }

@@ -12,10 +12,10 @@ static void row_column(const void *context, size_t row, int column, sqlite3_cont
 {
     struct delivery_stats_row *r = &((struct delivery_stats_row *)context)[row];
     switch (column) {
-    case 0: feed_int(to, r->slot); break;
-    case 1: feed_int(to, r->account_no); break;
-    case 2: feed_int(to, (int64_t)r->lane); break;
-    default: feed_int(to, *delivery_stats_column(&r->stats, (size_t)column - 3)); break;
+    case 0: array_vtab_int(to, r->slot); break;
+    case 1: array_vtab_int(to, r->account_no); break;
+    case 2: array_vtab_int(to, (int64_t)r->lane); break;
+    default: array_vtab_int(to, *delivery_stats_column(&r->stats, (size_t)column - 3)); break;
     }
 }
 
@@ -29,7 +29,7 @@ sqlite3_stmt *apply_delivery_stats_prepare(struct sql *q)
     return sql_prepare(q,
                        "INSERT INTO delivery_stats SELECT 1,c0,c1,c2,c3,c4,c5,c6,c7,c8,c9,c10,c11,"
                        "c12,c13,c14,c15,c16,c17,c18,c19,c20,c21,c22,c23,c24,c25,c26,c27,c28,c29,"
-                       "c30,c31,c32 FROM feed WHERE true" ADD_TO_ROW);
+                       "c30,c31,c32 FROM input WHERE true" ADD_TO_ROW);
 }
 
 void apply_delivery_stats(struct apply *a)
@@ -42,7 +42,8 @@ void apply_delivery_stats(struct apply *a)
     if (a->stats.rows.count == 0)
         return;
     delivery_stats_rows_end(&a->stats.rows);
-    feed_run(&a->sql, a->stats.add, &a->feed, a->stats.rows.count, row_column, a->stats.rows.items);
+    array_vtab_run(&a->sql, a->stats.add, &a->input, a->stats.rows.count, row_column,
+                   a->stats.rows.items);
 }
 
 /* --- merging ---------------------------------------------------------------------------------- */

@@ -45,43 +45,43 @@ void row_read(sqlite3_stmt *s, struct event_row *ret)
     status->attempts = (int32_t)sql_int(s, at++);
 }
 
-void row_feed(sqlite3_context *to, int column, const struct event *e, uint32_t segment,
-              const struct callback_status *status, unsigned counted)
+void row_column(sqlite3_context *to, int column, const struct event *e, uint32_t segment,
+                const struct callback_status *status, unsigned counted)
 {
     switch (column) {
-    case 0: feed_int(to, (int64_t)event_id_of(e->account_no, e->event_no)); break;
-    case 1: feed_int(to, e->app_no); break;
-    case 2: feed_int(to, e->client_no); break;
-    case 3: feed_int(to, e->type); break;
-    case 4: feed_int(to, e->lane); break;
-    case 5: feed_int(to, e->is_test); break;
-    case 6: feed_int(to, e->reward_decimals); break;
-    case 7: feed_int(to, e->occurred_ms); break;
-    case 8: feed_int(to, e->accepted_ms); break;
-    case 9: feed_int(to, e->revenue_micros); break;
-    case 10: feed_int(to, e->reward_micros); break;
-    case 11: feed_int(to, e->offer_id); break;
-    case 12: feed_int(to, (int64_t)e->original_no); break;
-    case 13: feed_str(to, e->event_id); break;
-    case 14: feed_str(to, e->panelist_id); break;
-    case 15: feed_str(to, e->session_id); break;
-    case 16: feed_str(to, e->mid); break;
-    case 17: feed_str(to, e->offer_title); break;
-    case 18: feed_str(to, e->offer_goal_id); break;
-    case 19: feed_str(to, e->original_reward_id); break;
-    case 20: feed_str(to, e->reason); break;
-    case 21: feed_int(to, e->signature_offset); break;
-    case 22: feed_int(to, e->cap); break;
-    case 23: feed_int(to, segment); break;
-    case 24: feed_int(to, status->state); break;
-    case 25: feed_int(to, status->reason); break;
-    case 26: feed_int(to, status->wait); break;
-    case 27: feed_int(to, status->manual); break;
-    case 28: feed_int(to, status->place.failed_attempts); break;
-    case 29: feed_int(to, status->place.slot); break;
-    case 30: feed_int(to, status->place.due_ms); break;
-    case 31: feed_int(to, status->attempts > 0 ? status->attempts : 0); break;
-    default: feed_int(to, counted); break;
+    case 0: array_vtab_int(to, (int64_t)event_id_of(e->account_no, e->event_no)); break;
+    case 1: array_vtab_int(to, e->app_no); break;
+    case 2: array_vtab_int(to, e->client_no); break;
+    case 3: array_vtab_int(to, e->type); break;
+    case 4: array_vtab_int(to, e->lane); break;
+    case 5: array_vtab_int(to, e->is_test); break;
+    case 6: array_vtab_int(to, e->reward_decimals); break;
+    case 7: array_vtab_int(to, e->occurred_ms); break;
+    case 8: array_vtab_int(to, e->accepted_ms); break;
+    case 9: array_vtab_int(to, e->revenue_micros); break;
+    case 10: array_vtab_int(to, e->reward_micros); break;
+    case 11: array_vtab_int(to, e->offer_id); break;
+    case 12: array_vtab_int(to, (int64_t)e->original_no); break;
+    case 13: array_vtab_str(to, e->event_id); break;
+    case 14: array_vtab_str(to, e->panelist_id); break;
+    case 15: array_vtab_str(to, e->session_id); break;
+    case 16: array_vtab_str(to, e->mid); break;
+    case 17: array_vtab_str(to, e->offer_title); break;
+    case 18: array_vtab_str(to, e->offer_goal_id); break;
+    case 19: array_vtab_str(to, e->original_reward_id); break;
+    case 20: array_vtab_str(to, e->reason); break;
+    case 21: array_vtab_int(to, e->signature_offset); break;
+    case 22: array_vtab_int(to, e->cap); break;
+    case 23: array_vtab_int(to, segment); break;
+    case 24: array_vtab_int(to, status->state); break;
+    case 25: array_vtab_int(to, status->reason); break;
+    case 26: array_vtab_int(to, status->wait); break;
+    case 27: array_vtab_int(to, status->manual); break;
+    case 28: array_vtab_int(to, status->place.failed_attempts); break;
+    case 29: array_vtab_int(to, status->place.slot); break;
+    case 30: array_vtab_int(to, status->place.due_ms); break;
+    case 31: array_vtab_int(to, status->attempts > 0 ? status->attempts : 0); break;
+    default: array_vtab_int(to, counted); break;
     }
 }
 

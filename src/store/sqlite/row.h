@@ -1,7 +1,7 @@
 /* Rows of the event table and struct event. */
 #pragma once
 
-#include "store/sqlite/feed.h"
+#include "store/sqlite/array_vtab.h"
 #include "store/sqlite/memtable.h"
 #include "store/sqlite/sql.h"
 
@@ -23,8 +23,8 @@ struct event_row {
 /* The texts borrow from the statement until its next step. */
 void row_read(sqlite3_stmt *s, struct event_row *ret);
 /* The value of one of ROW_COLUMNS. */
-void row_feed(sqlite3_context *to, int column, const struct event *e, uint32_t segment,
-              const struct callback_status *status, unsigned counted);
+void row_column(sqlite3_context *to, int column, const struct event *e, uint32_t segment,
+                const struct callback_status *status, unsigned counted);
 
 /* Only the state, for most look-ups. */
 #define STATUS_COLUMNS                                                                             \

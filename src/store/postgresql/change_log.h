@@ -9,8 +9,8 @@
  * the change its revision; 0: it is not logged. STORE_STALE: the change was judged by objects that
  * others may have changed since. *ret_made: an earlier try whose commit was in doubt has stored it
  * under its revision. */
-MUST_CHECK enum pg_fate feed_begin(struct postgresql_store *s, struct pg *pg,
-                                   struct object_change *change, bool *ret_made);
+MUST_CHECK enum pg_fate change_log_begin(struct postgresql_store *s, struct pg *pg,
+                                         struct object_change *change, bool *ret_made);
 /* Puts the statements that log the change into the pipeline. */
-void feed_log(struct postgresql_store *s, struct pg *pg, const struct object_change *change);
-void feed_log_erasure(struct postgresql_store *s, struct pg *pg, uint32_t account_no);
+void change_log_add(struct postgresql_store *s, struct pg *pg, const struct object_change *change);
+void change_log_add_erasure(struct postgresql_store *s, struct pg *pg, uint32_t account_no);

@@ -1,10 +1,10 @@
-/* See feed.h. The log has which object changed. Its document is read with the log, so it may be of
- * a later change, which is then reported twice. */
-#include "store/postgresql/feed.h"
+/* See change_log.h. The log has which object changed. Its document is read with the log, so it may
+ * be of a later change, which is then reported twice. */
+#include "store/postgresql/change_log.h"
 
 #include <stdio.h>
 
-#define FEED_ROWS 500
+#define CHANGE_LOG_ROWS 500
 #define LOG_ERASURE 0 /* not a kind of object; the id is the account's number */
 
 /* The kinds that changes of accounts and people are judged by. */
@@ -14,7 +14,7 @@ _Static_assert(OBJECT_PARTNER == 1 && OBJECT_APP == 2 && OBJECT_CLIENT == 3 && O
                "JUDGED_KINDS");
 
 /* True if the change goes into the log: audit entries do not. */
-static bool feed_has(const struct object_change *change)
+static bool is_logged(const struct object_change *change)
 {
     bool logged = change->kind != OBJECT_AUDIT;
     for (size_t i = 0; i < change->part_count; i++)
@@ -41,13 +41,13 @@ static int ask_made(struct postgresql_store *s, struct pg *pg)
     return pg_query(pg, "SELECT EXISTS(SELECT FROM object_log WHERE revision=$1 AND node=$2)");
 }
 
-enum pg_fate feed_begin(struct postgresql_store *s, struct pg *pg, struct object_change *change,
-                        bool *ret_made)
+enum pg_fate change_log_begin(struct postgresql_store *s, struct pg *pg,
+                              struct object_change *change, bool *ret_made)
 {
     change->status = STORE_OK;
     change->revision = 0;
     *ret_made = false;
-    if (!feed_has(change))
+    if (!is_logged(change))
         return PG_FINE;
     int revision = pg_exec(
         pg, "UPDATE revision SET revision=revision+1 WHERE name='object' RETURNING revision");
@@ -81,10 +81,10 @@ static void add(struct pg_table *t, enum object_kind kind, struct str id)
     column_str(&t->columns[2], id);
 }
 
-void feed_log(struct postgresql_store *s, struct pg *pg, const struct object_change *change)
+void change_log_add(struct postgresql_store *s, struct pg *pg, const struct object_change *change)
 {
     struct pg_table *t = &s->changes.table;
-    if (!feed_has(change))
+    if (!is_logged(change))
         return;
     table_begin(t, "ist");
     add(t, change->kind, change->id);
@@ -93,7 +93,7 @@ void feed_log(struct postgresql_store *s, struct pg *pg, const struct object_cha
     send_log(s, pg, t);
 }
 
-void feed_log_erasure(struct postgresql_store *s, struct pg *pg, uint32_t account_no)
+void change_log_add_erasure(struct postgresql_store *s, struct pg *pg, uint32_t account_no)
 {
     struct pg_table *t = &s->changes.table;
     char id[16];
@@ -122,7 +122,7 @@ static int64_t read_rows(struct postgresql_store *s, struct object_feed *feed, c
                          int64_t last)
 {
     int n = PQntuples(r);
-    feed->more = n == FEED_ROWS;
+    feed->more = n == CHANGE_LOG_ROWS;
     if (feed->more)
         last = pg_int(r, n - 1, 0) - 1;
     feed->rows = arena_alloc(&feed->arena, (size_t)n * sizeof *feed->rows + 1);
@@ -140,7 +140,7 @@ static int64_t read_rows(struct postgresql_store *s, struct object_feed *feed, c
     return last;
 }
 
-enum pg_fate pg_read_feed(struct postgresql_store *s, struct pg *pg, void *object_feed)
+enum pg_fate pg_read_change_log(struct postgresql_store *s, struct pg *pg, void *object_feed)
 {
     struct object_feed *feed = object_feed;
     int64_t known = atomic_load(&s->revision_known);
@@ -152,7 +152,7 @@ enum pg_fate pg_read_feed(struct postgresql_store *s, struct pg *pg, void *objec
                           "SELECT l.revision,l.kind,l.id,o.document FROM object_log l"
                           " LEFT JOIN object o ON o.kind=l.kind AND o.id=l.id WHERE l.revision>$1"
                           " AND l.node<>$2 ORDER BY l.revision,l.number LIMIT %d",
-                          FEED_ROWS);
+                          CHANGE_LOG_ROWS);
     enum pg_fate fate = pg_end_read(pg);
     if (fate != PG_FINE)
         return fate;
