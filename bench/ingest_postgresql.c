@@ -103,7 +103,7 @@ static void take_numbers(struct loop *l, int64_t now_ms)
     if (!pg_schema_open(&l->pg, &(struct pg_schema_wants){.fresh = &fresh}, &l->secret, &why))
         give_up(why);
     if (pg_partition_make(&l->pg, &partitions, PARTITION_PERIOD,
-                          pg_period_of_day(clock_day(now_ms))) != PG_FINE)
+                          pg_period_of_day(clock_day(now_ms))) != PG_OK)
         give_up(buf_c(&l->pg.why));
     pg_partitions_free(&partitions);
     pg_begin(&l->pg, false);
@@ -115,7 +115,7 @@ static void take_numbers(struct loop *l, int64_t now_ms)
                     " ON CONFLICT DO NOTHING");
     int at = pg_exec(&l->pg, "SELECT account_no,last_event_no FROM account");
     pg_commit(&l->pg);
-    if (pg_sync(&l->pg) != PG_FINE)
+    if (pg_sync(&l->pg) != PG_OK)
         give_up(buf_c(&l->pg.why));
     const PGresult *r = pg_result(&l->pg, at);
     for (int i = 0; i < PQntuples(r); i++)

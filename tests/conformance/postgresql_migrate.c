@@ -23,7 +23,7 @@ static void begin(void)
     pg_exec(&pg, "SET client_min_messages=warning");
     pg_exec(&pg, "DROP SCHEMA public CASCADE");
     pg_exec(&pg, "CREATE SCHEMA public");
-    ASSERT(pg_sync(&pg) == PG_FINE);
+    ASSERT(pg_sync(&pg) == PG_OK);
 }
 
 static void end(void)
@@ -34,7 +34,7 @@ static void end(void)
 static int64_t number(const char *sql)
 {
     int at = pg_exec(&pg, sql);
-    return CHECK(pg_sync(&pg) == PG_FINE) ? pg_int(pg_result(&pg, at), 0, 0) : -1;
+    return CHECK(pg_sync(&pg) == PG_OK) ? pg_int(pg_result(&pg, at), 0, 0) : -1;
 }
 
 static int64_t columns(void)

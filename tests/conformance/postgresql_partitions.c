@@ -21,13 +21,13 @@ static void connect_to(struct pg *to)
     pg_init(to, uri);
     ASSERT(pg_connect(to));
     pg_exec(to, "SET client_min_messages=warning");
-    ASSERT(pg_sync(to) == PG_FINE);
+    ASSERT(pg_sync(to) == PG_OK);
 }
 
 static int64_t number(struct pg *in, const char *sql)
 {
     int at = pg_exec(in, sql);
-    return CHECK(pg_sync(in) == PG_FINE) ? pg_int(pg_result(in, at), 0, 0) : -1;
+    return CHECK(pg_sync(in) == PG_OK) ? pg_int(pg_result(in, at), 0, 0) : -1;
 }
 
 static int64_t partitions(void)
@@ -42,11 +42,11 @@ static void begin(void)
     connect_to(&other);
     pg_exec(&pg, "DROP SCHEMA public CASCADE");
     pg_exec(&pg, "CREATE SCHEMA public");
-    ASSERT(pg_sync(&pg) == PG_FINE);
+    ASSERT(pg_sync(&pg) == PG_OK);
     ASSERT(pg_migrate(&pg, &pg_schema_migration, PG_EXPAND));
-    ASSERT(pg_partition_make(&pg, &known, PARTITION_PERIOD, PERIOD) == PG_FINE);
+    ASSERT(pg_partition_make(&pg, &known, PARTITION_PERIOD, PERIOD) == PG_OK);
     for (int32_t week = WEEK; week < WEEK + WEEKS; week++)
-        ASSERT(pg_partition_make(&pg, &known, PARTITION_WEEK, week) == PG_FINE);
+        ASSERT(pg_partition_make(&pg, &known, PARTITION_WEEK, week) == PG_OK);
     pg_partitions_free(&known);
     CHECK_EQ_INT(partitions(), 1);
 }
@@ -63,7 +63,7 @@ static void *commit_behind(void *none)
     while (number(&other, "SELECT count(*) FROM pg_locks WHERE NOT granted") == 0)
         ;
     pg_commit(&other);
-    ASSERT(pg_sync(&other) == PG_FINE);
+    ASSERT(pg_sync(&other) == PG_OK);
     return none;
 }
 
@@ -74,9 +74,9 @@ static void bodies_of_a_resend_under_way_stay(void)
     pg_begin(&other, false);
     pg_exec(&other, "SELECT count(*) FROM body");
     pg_exec(&other, "INSERT INTO waiting VALUES(1,1,1,1,7,1,true)");
-    ASSERT(pg_sync(&other) == PG_FINE);
+    ASSERT(pg_sync(&other) == PG_OK);
     ASSERT(pthread_create(&thread, NULL, commit_behind, NULL) == 0);
-    while (pg_partitions_drop(&pg, PARTITION_PERIOD, PERIOD + 1) != PG_FINE)
+    while (pg_partitions_drop(&pg, PARTITION_PERIOD, PERIOD + 1) != PG_OK)
         pg_rollback(&pg); /* it waits for half a second at most */
     ASSERT(pthread_join(thread, NULL) == 0);
     CHECK_EQ_INT(partitions(), 1);
@@ -86,9 +86,9 @@ static void bodies_of_a_resend_under_way_stay(void)
 static void bodies_that_nothing_waits_for_go(void)
 {
     begin();
-    CHECK(pg_partitions_drop(&pg, PARTITION_PERIOD, PERIOD) == PG_FINE);
+    CHECK(pg_partitions_drop(&pg, PARTITION_PERIOD, PERIOD) == PG_OK);
     CHECK_EQ_INT(partitions(), 1);
-    CHECK(pg_partitions_drop(&pg, PARTITION_PERIOD, PERIOD + 1) == PG_FINE);
+    CHECK(pg_partitions_drop(&pg, PARTITION_PERIOD, PERIOD + 1) == PG_OK);
     CHECK_EQ_INT(partitions(), 0);
     end();
 }
@@ -100,14 +100,14 @@ static void add_attempt(int event_no, int week, int number)
         "INSERT INTO attempt VALUES(1,%d,%d,%d,%lld,45,false,5,500,3,'http://x/','why','h',NULL,"
         "'body')",
         event_no, week, number, week * WEEK_MS + number);
-    ASSERT(pg_sync(&pg) == PG_FINE);
+    ASSERT(pg_sync(&pg) == PG_OK);
 }
 
 static void add_waiting(int event_no, int64_t accepted_ms, bool pending)
 {
     pg_exec_f(&pg, "INSERT INTO waiting VALUES(1,4,9,%d,7,%lld,%s)", event_no,
               (long long)accepted_ms, pending ? "true" : "false");
-    ASSERT(pg_sync(&pg) == PG_FINE);
+    ASSERT(pg_sync(&pg) == PG_OK);
 }
 
 #define ATTEMPTS_OF "SELECT count(*) FROM attempt WHERE account_no=1 AND event_no="
@@ -123,16 +123,16 @@ static void attempts_of_what_is_not_final_stay(void)
     add_waiting(1, WEEK * WEEK_MS, true);
     add_waiting(3, WEEK * WEEK_MS, false);
     add_waiting(4, (WEEK + WEEKS - 1) * WEEK_MS + 5, true);
-    CHECK(pg_partitions_drop(&pg, PARTITION_WEEK, WEEK + WEEKS) == PG_FINE);
+    CHECK(pg_partitions_drop(&pg, PARTITION_WEEK, WEEK + WEEKS) == PG_OK);
     CHECK_EQ_INT(number(&pg, ATTEMPTS_OF "1"), WEEKS); /* each once, whether moved or not */
     CHECK_EQ_INT(number(&pg, ATTEMPTS_OF "2"), WEEKS - 8);
-    CHECK(pg_partitions_drop(&pg, PARTITION_WEEK, WEEK + WEEKS) == PG_FINE);
+    CHECK(pg_partitions_drop(&pg, PARTITION_WEEK, WEEK + WEEKS) == PG_OK);
     CHECK_EQ_INT(number(&pg, ATTEMPTS_OF "1"), WEEKS);
     CHECK_EQ_INT(number(&pg, ATTEMPTS_OF "1 AND response_body='body'"), WEEKS);
     CHECK_EQ_INT(number(&pg, ATTEMPTS_OF "2"), 0);
     CHECK_EQ_INT(number(&pg, ATTEMPTS_OF "3"), 0);
     CHECK_EQ_INT(number(&pg, ATTEMPTS_OF "4"), 1);
-    CHECK(pg_partitions_drop(&pg, PARTITION_WEEK, WEEK + WEEKS) == PG_FINE);
+    CHECK(pg_partitions_drop(&pg, PARTITION_WEEK, WEEK + WEEKS) == PG_OK);
     CHECK_EQ_INT(number(&pg, ATTEMPTS_OF "1"), WEEKS);
     end();
 }
@@ -143,11 +143,11 @@ static void kept_attempts_go_when_nothing_waits_for_them(void)
     begin();
     add_attempt(1, WEEK, 1);
     add_waiting(1, WEEK * WEEK_MS, true);
-    CHECK(pg_partitions_drop(&pg, PARTITION_WEEK, WEEK + 1) == PG_FINE);
+    CHECK(pg_partitions_drop(&pg, PARTITION_WEEK, WEEK + 1) == PG_OK);
     CHECK_EQ_INT(number(&pg, ATTEMPTS_OF "1"), 1);
     pg_exec(&pg, "DELETE FROM waiting");
-    ASSERT(pg_sync(&pg) == PG_FINE);
-    CHECK(pg_partitions_drop(&pg, PARTITION_WEEK, WEEK + 2) == PG_FINE);
+    ASSERT(pg_sync(&pg) == PG_OK);
+    CHECK(pg_partitions_drop(&pg, PARTITION_WEEK, WEEK + 2) == PG_OK);
     CHECK_EQ_INT(number(&pg, ATTEMPTS_OF "1"), 0);
     end();
 }

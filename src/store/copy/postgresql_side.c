@@ -19,7 +19,7 @@ static bool held_for_ms(struct pg *pg, int64_t *ret)
     pg_begin(pg, true);
     int at = pg_exec(pg, "SELECT coalesce(max(greatest(0,ceil(extract(epoch FROM until-now())*1000"
                          "))),0)::bigint FROM node");
-    if (pg_end_read(pg) != PG_FINE)
+    if (pg_end_read(pg) != PG_OK)
         return false;
     *ret = pg_int(pg_result(pg, at), 0, 0);
     return true;
@@ -43,12 +43,12 @@ static bool is_of_this_version(struct pg *pg)
 {
     pg_begin(pg, true);
     int at = pg_exec(pg, "SELECT to_regclass('schema_version') IS NOT NULL");
-    if (pg_sync(pg) != PG_FINE)
+    if (pg_sync(pg) != PG_OK)
         return false;
     if (!pg_int(pg_result(pg, at), 0, 0))
         return pg_refuse(pg, "there is no store in this database");
     at = pg_exec(pg, "SELECT max(version) FROM schema_version");
-    if (pg_end_read(pg) != PG_FINE)
+    if (pg_end_read(pg) != PG_OK)
         return false;
     int64_t version = pg_int(pg_result(pg, at), 0, 0);
     if (version == PG_SCHEMA_VERSION)
@@ -73,7 +73,7 @@ bool pg_side_mark(struct pg *pg, struct buf *to)
 {
     pg_begin(pg, true);
     int at = pg_exec(pg, "SELECT sum(fence)::bigint FROM shard");
-    if (pg_end_read(pg) != PG_FINE)
+    if (pg_end_read(pg) != PG_OK)
         return false;
     buf_printf(to, "fence %" PRId64, pg_int(pg_result(pg, at), 0, 0));
     return true;
@@ -84,7 +84,7 @@ bool pg_side_meta(struct pg *pg, const char *name, struct str *ret)
     pg_begin(pg, true);
     args_str(pg_args(pg), PG_TEXT, str_of(name));
     int at = pg_query(pg, "SELECT value FROM meta WHERE name=$1");
-    if (pg_end_read(pg) != PG_FINE)
+    if (pg_end_read(pg) != PG_OK)
         return false;
     const PGresult *r = pg_result(pg, at);
     *ret = PQntuples(r) == 1 ? pg_str(r, 0, 0) : STR_NONE;

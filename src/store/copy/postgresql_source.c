@@ -41,7 +41,7 @@ static bool read_objects(struct postgresql_source *s, struct copy_chunk *c)
     args_int(&pg->args, PG_INT8, COPY_CHUNK_ROWS);
     int at = pg_query(pg, "SELECT kind,id,document FROM object WHERE (kind,id)>($1,$2)"
                           " ORDER BY kind,id LIMIT $3");
-    if (pg_end_read(pg) != PG_FINE)
+    if (pg_end_read(pg) != PG_OK)
         return false;
     const PGresult *r = pg_result(pg, at);
     c->count = (size_t)PQntuples(r);
@@ -79,7 +79,7 @@ static bool read_reports(struct postgresql_source *s, struct copy_chunk *c)
             "test_conversions_offer,test_survey_micros::text,test_offer_micros::text FROM report"
             " WHERE (account_no,day,client_no)>($1,$2,$3)"
             " ORDER BY account_no,day,client_no LIMIT $4");
-    if (pg_end_read(pg) != PG_FINE)
+    if (pg_end_read(pg) != PG_OK)
         return false;
     const PGresult *r = pg_result(pg, at);
     c->count = (size_t)PQntuples(r);
@@ -113,7 +113,7 @@ static bool read_books(struct postgresql_source *s, struct copy_chunk *c)
                      "revenue_micros::text FROM book"
                      " WHERE (account_no,day,app_no,lane,is_test,state)>($1,$2,$3,$4,$5,$6)"
                      " ORDER BY account_no,day,app_no,lane,is_test,state LIMIT $7");
-    if (pg_end_read(pg) != PG_FINE)
+    if (pg_end_read(pg) != PG_OK)
         return false;
     const PGresult *r = pg_result(pg, at);
     c->count = (size_t)PQntuples(r);
@@ -167,7 +167,7 @@ static bool ask_rows(struct postgresql_source *s, int *ret_at)
             " LEFT JOIN LATERAL (SELECT body FROM body WHERE account_no=e.account_no AND"
             " event_no=e.event_no AND period=$1 OFFSET 0) AS b ON true"
             " ORDER BY e.account_no,e.event_no");
-    return pg_sync(pg) == PG_FINE;
+    return pg_sync(pg) == PG_OK;
 }
 
 static bool next_period(struct postgresql_source *s, bool *ret_more)
@@ -175,7 +175,7 @@ static bool next_period(struct postgresql_source *s, bool *ret_more)
     struct pg *pg = &s->pg;
     args_int(pg_args(pg), PG_INT4, s->at.n[0]);
     int at = pg_query(pg, "SELECT min(period) FROM account_period WHERE period>$1");
-    if (pg_sync(pg) != PG_FINE)
+    if (pg_sync(pg) != PG_OK)
         return false;
     *ret_more = !pg_is_null(pg_result(pg, at), 0, 0);
     if (*ret_more)
@@ -297,9 +297,9 @@ static bool read_events(struct postgresql_source *s, struct copy_chunk *c)
     if (!read_rows(s, c))
         return false;
     if (c->count == 0)
-        return pg_end_read(pg) == PG_FINE;
+        return pg_end_read(pg) == PG_OK;
     int keys = ask_keys(s, c), attempts = ask_attempts(s, c);
-    if (pg_end_read(pg) != PG_FINE || !take_keys(s, c, pg_result(pg, keys)))
+    if (pg_end_read(pg) != PG_OK || !take_keys(s, c, pg_result(pg, keys)))
         return false;
     take_attempts(c, pg_result(pg, attempts));
     return true;
@@ -358,7 +358,7 @@ static bool read_facts(struct postgresql_source *s)
     struct str secret;
     pg_begin(pg, true);
     int at = pg_exec(pg, "SELECT coalesce(sum(last_event_no),0)::bigint FROM account");
-    if (pg_end_read(pg) != PG_FINE)
+    if (pg_end_read(pg) != PG_OK)
         return false;
     s->source.events = pg_int(pg_result(pg, at), 0, 0);
     if (!pg_side_meta(pg, "hash_secret", &secret))

@@ -283,14 +283,14 @@ static void write_events(struct postgresql_target *t, const struct copy_chunk *c
 /* Outside of the chunk's transaction, because making a partition ends the transaction. */
 static bool make_partitions(struct postgresql_target *t, const struct copy_chunk *c)
 {
-    enum pg_fate fate = PG_FINE;
+    enum pg_fate fate = PG_OK;
     if (c->section == COPY_EVENTS && c->count > 0)
         fate = pg_partition_make(&t->pg, &t->partitions, PARTITION_PERIOD, c->events[0].period);
     for (size_t i = 0; c->section == COPY_EVENTS && i < c->count; i++)
-        for (size_t k = 0; fate == PG_FINE && k < c->events[i].log_count; k++)
+        for (size_t k = 0; fate == PG_OK && k < c->events[i].log_count; k++)
             fate = pg_partition_make(&t->pg, &t->partitions, PARTITION_WEEK,
                                      pg_week_of_day(clock_day(c->events[i].log[k].at_ms)));
-    return fate == PG_FINE;
+    return fate == PG_OK;
 }
 
 /* --- the position ----------------------------------------------------------------------------- */
@@ -332,12 +332,12 @@ static bool write_chunk(struct copy_target *target, struct copy_chunk *c)
     case COPY_SECTION_END: UNREACHABLE();
     }
     int moved = move_position(t, &to, &position);
-    bool good = pg_sync(&t->pg) == PG_FINE;
+    bool good = pg_sync(&t->pg) == PG_OK;
     if (good && pg_int(pg_result(&t->pg, moved), 0, 0) != 1)
         good = pg_refuse(&t->pg, "another copy into this database is running");
     if (good) {
         pg_commit(&t->pg);
-        good = pg_sync(&t->pg) == PG_FINE;
+        good = pg_sync(&t->pg) == PG_OK;
     }
     buf_free(&t->position);
     t->position = position;
@@ -379,7 +379,7 @@ static bool finish(struct copy_target *target)
     pg_exec(&t->pg,
             "DELETE FROM meta WHERE name IN('" PG_META_COPY_POSITION "','" PG_META_COPY_MARK "')");
     pg_commit(&t->pg);
-    return pg_sync(&t->pg) == PG_FINE || failed(t);
+    return pg_sync(&t->pg) == PG_OK || failed(t);
 }
 
 static void close_target(struct copy_target *target)
@@ -403,7 +403,7 @@ static bool begin(struct postgresql_target *t, const struct copy_source *from, s
     struct pg *pg = &t->pg;
     pg_begin(pg, false);
     int at = pg_exec(pg, "SELECT EXISTS(SELECT FROM account) OR EXISTS(SELECT FROM object)");
-    if (pg_sync(pg) != PG_FINE)
+    if (pg_sync(pg) != PG_OK)
         return false;
     if (pg_int(pg_result(pg, at), 0, 0))
         return pg_refuse(pg, "the database has a store in it already: copy into an empty one");
@@ -414,7 +414,7 @@ static bool begin(struct postgresql_target *t, const struct copy_source *from, s
     put_meta(pg, PG_META_COPY_MARK, mark);
     put_meta(pg, PG_META_COPY_POSITION, buf_str(&t->position));
     pg_commit(pg);
-    return pg_sync(pg) == PG_FINE;
+    return pg_sync(pg) == PG_OK;
 }
 
 static bool go_on(struct postgresql_target *t, const struct copy_source *from, struct str mark)
@@ -433,7 +433,7 @@ static bool go_on(struct postgresql_target *t, const struct copy_source *from, s
         return pg_refuse(&t->pg, "the copy was begun by another version: empty the target");
     pg_begin(&t->pg, true);
     int at = pg_exec(&t->pg, "SELECT coalesce(sum(last_event_no),0)::bigint FROM account");
-    if (pg_end_read(&t->pg) != PG_FINE)
+    if (pg_end_read(&t->pg) != PG_OK)
         return false;
     t->target.events_before = pg_int(pg_result(&t->pg, at), 0, 0);
     t->target.went_on = true;

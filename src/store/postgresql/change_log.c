@@ -48,19 +48,19 @@ enum pg_fate change_log_begin(struct postgresql_store *s, struct pg *pg,
     change->revision = 0;
     *ret_made = false;
     if (!is_logged(change))
-        return PG_FINE;
+        return PG_OK;
     int revision = pg_exec(
         pg, "UPDATE revision SET revision=revision+1 WHERE name='object' RETURNING revision");
     int made = ask_made(s, pg), stale = ask_stale(s, pg, change);
     enum pg_fate fate = pg_sync(pg);
-    if (fate != PG_FINE)
+    if (fate != PG_OK)
         return fate;
     *ret_made = pg_int(pg_result(pg, made), 0, 0) != 0;
     change->revision = *ret_made ? s->changes.own_no : pg_int(pg_result(pg, revision), 0, 0);
     if (!*ret_made && change->judged && pg_int(pg_result(pg, stale), 0, 0))
         change->status = STORE_STALE;
     s->changes.own_no = change->revision;
-    return PG_FINE;
+    return PG_OK;
 }
 
 static void send_log(struct postgresql_store *s, struct pg *pg, const struct pg_table *t)
@@ -154,10 +154,10 @@ enum pg_fate pg_read_change_log(struct postgresql_store *s, struct pg *pg, void 
                           " AND l.node<>$2 ORDER BY l.revision,l.number LIMIT %d",
                           CHANGE_LOG_ROWS);
     enum pg_fate fate = pg_end_read(pg);
-    if (fate != PG_FINE)
+    if (fate != PG_OK)
         return fate;
     arena_free(&feed->arena);
     feed->revision = read_rows(s, feed, pg_result(pg, rows), pg_int(pg_result(pg, at), 0, 0));
     atomic_store(&s->revision_known, feed->revision);
-    return PG_FINE;
+    return PG_OK;
 }

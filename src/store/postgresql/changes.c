@@ -162,7 +162,7 @@ static void send_rows(struct changes *ch, struct pg *pg)
         for (; at < ch->row_count && ch->rows[at].period == period; at++)
             add_row(&ch->scratch, &ch->rows[at]);
         args_table(pg_args(pg), &ch->scratch);
-        pg_query_kept_f(
+        pg_query_prepared_f(
             pg,
             "UPDATE event_%d e SET state=u.state,reason=u.reason,wait=u.wait,"
             "manual=u.manual,failed_attempts=u.failed,slot=u.slot,due_ms=u.due,"
@@ -180,13 +180,13 @@ static void send_waiting(struct changes *ch, struct pg *pg)
 {
     if (table_rows(&ch->dropped)) {
         args_table(pg_args(pg), &ch->dropped);
-        pg_query_kept(pg,
-                      "DELETE FROM waiting w USING unnest($1,$2,$3,$4) AS u(a,l,d,n)"
-                      " WHERE w.account_no=u.a AND w.lane=u.l AND w.due_ms=u.d AND w.event_no=u.n");
+        pg_query_prepared(
+            pg, "DELETE FROM waiting w USING unnest($1,$2,$3,$4) AS u(a,l,d,n)"
+                " WHERE w.account_no=u.a AND w.lane=u.l AND w.due_ms=u.d AND w.event_no=u.n");
     }
     if (table_rows(&ch->waiting)) {
         args_table(pg_args(pg), &ch->waiting);
-        pg_query_kept(pg, "INSERT INTO waiting SELECT * FROM unnest($1,$2,$3,$4,$5,$6,$7)");
+        pg_query_prepared(pg, "INSERT INTO waiting SELECT * FROM unnest($1,$2,$3,$4,$5,$6,$7)");
     }
 }
 
@@ -217,12 +217,12 @@ static void send_books(struct changes *ch, struct pg *pg)
     if (table_rows(&ch->scratch) == 0)
         return;
     args_table(pg_args(pg), &ch->scratch);
-    pg_query_kept(pg, "INSERT INTO book AS b SELECT a,d,p,l,t,s,n,r::numeric,v::numeric"
-                      " FROM unnest($1,$2,$3,$4,$5,$6,$7,$8,$9) AS u(a,d,p,l,t,s,n,r,v)"
-                      " ON CONFLICT(account_no,day,app_no,lane,is_test,state) DO UPDATE SET"
-                      " count=b.count+excluded.count,"
-                      "reward_micros=b.reward_micros+excluded.reward_micros,"
-                      "revenue_micros=b.revenue_micros+excluded.revenue_micros");
+    pg_query_prepared(pg, "INSERT INTO book AS b SELECT a,d,p,l,t,s,n,r::numeric,v::numeric"
+                          " FROM unnest($1,$2,$3,$4,$5,$6,$7,$8,$9) AS u(a,d,p,l,t,s,n,r,v)"
+                          " ON CONFLICT(account_no,day,app_no,lane,is_test,state) DO UPDATE SET"
+                          " count=b.count+excluded.count,"
+                          "reward_micros=b.reward_micros+excluded.reward_micros,"
+                          "revenue_micros=b.revenue_micros+excluded.revenue_micros");
 }
 
 static int by_account(const void *a, const void *b)
@@ -247,7 +247,8 @@ static void send_totals(struct changes *ch, struct pg *pg)
         ch->added.dead += ch->totals[i].dead;
     }
     args_table(pg_args(pg), &ch->scratch);
-    pg_query_kept(pg, "INSERT INTO total AS t SELECT * FROM unnest($1,$2,$3,$4)"
+    pg_query_prepared(pg,
+                      "INSERT INTO total AS t SELECT * FROM unnest($1,$2,$3,$4)"
                       " ON CONFLICT(account_no) DO UPDATE SET pending=t.pending+excluded.pending,"
                       "delivered=t.delivered+excluded.delivered,"
                       "dead=t.dead+excluded.dead");

@@ -24,11 +24,11 @@ static int put_object(struct pg *pg, enum object_kind kind, struct str id, struc
 /* One round trip for every few parts; the last ones go with the statements that follow. */
 static enum pg_fate put_parts(struct pg *pg, const struct object_part *parts, size_t count)
 {
-    enum pg_fate fate = PG_FINE;
-    for (size_t i = 0; fate == PG_FINE && i < count; i++) {
+    enum pg_fate fate = PG_OK;
+    for (size_t i = 0; fate == PG_OK && i < count; i++) {
         if (i > 0 && i % PARTS_TO_A_TRIP == 0)
             fate = pg_sync(pg);
-        if (fate == PG_FINE)
+        if (fate == PG_OK)
             (void)put_object(pg, parts[i].kind, parts[i].id, parts[i].document);
     }
     return fate;
@@ -40,25 +40,25 @@ enum pg_fate pg_change_object(struct postgresql_store *s, struct pg *pg, void *o
     bool made;
     pg_begin(pg, false);
     enum pg_fate fate = change_log_begin(s, pg, change, &made);
-    if (fate != PG_FINE)
+    if (fate != PG_OK)
         return fate;
     if (made) /* commits, so that a standby has it, too */
         return pg_sync_commit(s, pg);
     if (s->changes.only_looks || change->status == STORE_STALE) {
         pg_rollback(pg);
-        return s->changes.only_looks ? PG_ABSENT : PG_FINE;
+        return s->changes.only_looks ? PG_ABSENT : PG_OK;
     }
     int at = put_object(pg, change->kind, change->id, change->document);
     fate = pg_sync(pg);
-    if (fate != PG_FINE)
+    if (fate != PG_OK)
         return fate;
     if (!change->document.p && PQntuples(pg_result(pg, at)) == 0) {
         change->status = STORE_NOT_FOUND;
         pg_rollback(pg);
-        return PG_FINE;
+        return PG_OK;
     }
     fate = put_parts(pg, change->parts, change->part_count);
-    if (fate != PG_FINE)
+    if (fate != PG_OK)
         return fate;
     change_log_add(s, pg, change);
     return pg_sync_commit(s, pg);
@@ -70,7 +70,7 @@ static enum pg_fate end_without(struct pg *pg, struct resend *resend, enum store
 {
     resend->status = status;
     pg_rollback(pg);
-    return PG_FINE;
+    return PG_OK;
 }
 
 /* Fetches the original of a reversal; `ret` stays empty for any other event. */
@@ -80,7 +80,7 @@ static enum pg_fate fetch_original(struct pg *pg, struct pg_side *side, const st
     struct fetch_key key = {row->event.account_no, row->event.original_no, FETCH_PERIOD_UNKNOWN};
     *ret = (struct fetched){0};
     if (!row->event.original_no)
-        return PG_FINE;
+        return PG_OK;
     return fetch_rows(pg, &key, 1, FETCH_SHARED, false, &side->scratch, ret);
 }
 
@@ -99,7 +99,7 @@ static enum pg_fate end_resend(struct postgresql_store *s, struct pg *pg, struct
     handover_send(s, pg, &side->handover);
     resend->status = STORE_OK;
     enum pg_fate fate = put_parts(pg, resend->parts, resend->part_count);
-    return fate == PG_FINE ? pg_sync_commit(s, pg) : fate;
+    return fate == PG_OK ? pg_sync_commit(s, pg) : fate;
 }
 
 static enum pg_fate resend_row(struct postgresql_store *s, struct pg *pg, struct resend *resend,
@@ -109,7 +109,7 @@ static enum pg_fate resend_row(struct postgresql_store *s, struct pg *pg, struct
     struct standing now = row->standing;
     struct fetched original;
     enum pg_fate fate = fetch_original(pg, side, row, &original);
-    if (fate != PG_FINE)
+    if (fate != PG_OK)
         return fate;
     life_resend(&now.status, resend->now_ms,
                 original.count ? &original.rows[0].standing.status : NULL);
@@ -135,21 +135,21 @@ enum pg_fate pg_resend(struct postgresql_store *s, struct pg *pg, void *what)
     struct fetched rows;
     if (resend->event_id.n > LIMIT_EVENT_ID_BYTES) {
         resend->status = STORE_NOT_FOUND;
-        return PG_FINE;
+        return PG_OK;
     }
     pg_begin(pg, false);
     args_int(pg_args(pg), PG_INT4, resend->account_no);
     args_key(&pg->args, event_key(&s->secret, resend->account_no, resend->event_id));
     int at = pg_query(pg, "SELECT event_no,period FROM event_key WHERE account_no=$1 AND key=$2");
     enum pg_fate fate = pg_sync(pg);
-    if (fate != PG_FINE)
+    if (fate != PG_OK)
         return fate;
     if (PQntuples(pg_result(pg, at)) == 0)
         return end_without(pg, resend, STORE_NOT_FOUND);
     struct fetch_key key = {resend->account_no, (uint64_t)pg_int(pg_result(pg, at), 0, 0),
                             (int32_t)pg_int(pg_result(pg, at), 0, 1)};
     fate = fetch_rows(pg, &key, 1, FETCH_FOR_UPDATE, true, &s->changes.scratch, &rows);
-    if (fate != PG_FINE)
+    if (fate != PG_OK)
         return fate;
     struct pg_row *row = rows.count == 1 ? &rows.rows[0] : NULL;
     if (row && is_resent(&s->changes, row))
@@ -229,7 +229,7 @@ enum pg_fate pg_erase(struct postgresql_store *s, struct pg *pg, void *what)
     int waiting = pg_query(pg, "SELECT " ROW_WITHOUT_BODY " FROM event e WHERE e.account_no=$1"
                                " AND e.panelist_id=$2 AND e.wait<>0");
     enum pg_fate fate = pg_sync(pg);
-    if (fate != PG_FINE)
+    if (fate != PG_OK)
         return fate;
     int64_t erased = pg_affected(pg_result(pg, renamed));
     if (!side->unknown || erased > 0)
@@ -238,7 +238,7 @@ enum pg_fate pg_erase(struct postgresql_store *s, struct pg *pg, void *what)
     changes_send(&side->changes, pg);
     erase_texts(pg, erase, replacement);
     fate = put_parts(pg, erase->parts, erase->part_count);
-    if (fate == PG_FINE)
+    if (fate == PG_OK)
         change_log_add_erasure(s, pg, erase->account_no);
-    return fate == PG_FINE ? pg_sync_commit(s, pg) : fate;
+    return fate == PG_OK ? pg_sync_commit(s, pg) : fate;
 }

@@ -32,7 +32,7 @@ static void disconnect(struct pg *pg)
     pg->in_transaction = false;
     pg->sent = 0;
     pg->stream = -1;
-    kept_forget(&pg->kept);
+    prepared_forget(&pg->prepared);
 }
 
 void pg_close(struct pg *pg)
@@ -188,40 +188,41 @@ int pg_query(struct pg *pg, const char *sql)
     if (pg->connection)
         (void)PQsendQueryParams(pg->connection, sql, pg->args.count, a.types, a.values, a.lengths,
                                 a.formats, 1);
-    pg->names[pg->sent].step = KEPT_USE;
+    pg->names[pg->sent].step = PREPARE_NOT;
     return pg->sent++;
 }
 
-/* Prepares the statement. DEALLOCATE and Prepare have a result each: take_name. */
-static void give_name(struct pg *pg, const struct pg_kept_one *one, enum kept_step step,
-                      const char *sql, const Oid *types)
+/* Prepares the statement. DEALLOCATE and Prepare have a result each: take_prepare_results. */
+static void prepare(struct pg *pg, const struct pg_prepared_statement *one, enum prepare_step step,
+                    const char *sql, const Oid *types)
 {
-    char name[PG_KEPT_NAME];
-    if (step == KEPT_GIVE_ANEW) {
-        char drop[PG_KEPT_NAME + 16];
-        kept_name_before(one, name);
+    char name[PG_PREPARED_NAME_BYTES];
+    if (step == PREPARE_AGAIN) {
+        char drop[PG_PREPARED_NAME_BYTES + 16];
+        prepared_old_name(one, name);
         snprintf(drop, sizeof drop, "DEALLOCATE %s", name);
         (void)PQsendQueryParams(pg->connection, drop, 0, NULL, NULL, NULL, NULL, 1);
     }
-    kept_name(one, name);
-    if (step != KEPT_USE)
+    prepared_name(one, name);
+    if (step != PREPARE_NOT)
         (void)PQsendPrepare(pg->connection, name, sql, pg->args.count, types);
 }
 
-int pg_query_kept(struct pg *pg, const char *sql)
+int pg_query_prepared(struct pg *pg, const char *sql)
 {
-    struct pg_kept_one *one = kept_holds(&pg->kept) ? kept_find(&pg->kept, sql) : NULL;
+    struct pg_prepared_statement *one =
+        prepared_is_usable(&pg->prepared) ? prepared_find(&pg->prepared, sql) : NULL;
     struct sent_args a;
-    char name[PG_KEPT_NAME];
+    char name[PG_PREPARED_NAME_BYTES];
     if (!one)
         return pg_query(pg, sql);
     point_to(&pg->args, &a);
     make_room(pg);
     pg->names[pg->sent].one = one;
-    pg->names[pg->sent].step = kept_use(one, pg->args.rows, env_mono_ms(env_real()));
+    pg->names[pg->sent].step = prepared_use(one, pg->args.rows, env_mono_ms(env_real()));
     pg->names[pg->sent].number = one->there;
-    give_name(pg, one, pg->names[pg->sent].step, sql, a.types);
-    kept_name(one, name);
+    prepare(pg, one, pg->names[pg->sent].step, sql, a.types);
+    prepared_name(one, name);
     (void)PQsendQueryPrepared(pg->connection, name, pg->args.count, a.values, a.lengths, a.formats,
                               1);
     return pg->sent++;
@@ -262,11 +263,11 @@ int pg_query_f(struct pg *pg, const char *fmt, ...)
     return which;
 }
 
-int pg_query_kept_f(struct pg *pg, const char *fmt, ...)
+int pg_query_prepared_f(struct pg *pg, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    int which = query_v(pg, pg_query_kept, fmt, ap);
+    int which = query_v(pg, pg_query_prepared, fmt, ap);
     va_end(ap);
     return which;
 }
@@ -281,9 +282,9 @@ int pg_query_kept_f(struct pg *pg, const char *fmt, ...)
 
 /* Otherwise the planner would plan anew for each small group, because it assumes ten rows for any
  * generic plan. */
-#define KEPT_PLANS ",set_config('plan_cache_mode','force_generic_plan',true)"
+#define GENERIC_PLANS ",set_config('plan_cache_mode','force_generic_plan',true)"
 
-static void begin(struct pg *pg, const char *how, bool writes, bool kept)
+static void begin(struct pg *pg, const char *how, bool writes, bool generic)
 {
     ASSERT(pg->sent == 0 && !pg->in_transaction);
     pg->writes = writes;
@@ -293,7 +294,7 @@ static void begin(struct pg *pg, const char *how, bool writes, bool kept)
     args_clear(&pg->args);
     /* An acknowledged event must be on disk: a server or role with synchronous_commit=off is
      * overruled; a stricter setting (a standby must confirm) stays. */
-    pg_query_kept_f(
+    pg_query_prepared_f(
         pg,
         "SELECT set_config('statement_timeout','%d',true),set_config('lock_timeout','%d',true),"
         "set_config('idle_in_transaction_session_timeout','%d',true),"
@@ -301,7 +302,8 @@ static void begin(struct pg *pg, const char *how, bool writes, bool kept)
             "off") ",set_config('synchronous_commit',"
                    "CASE current_setting('synchronous_commit') WHEN 'off' THEN 'local'"
                    " ELSE current_setting('synchronous_commit') END,true)%s",
-        PG_STATEMENT_TIMEOUT_MS, PG_LOCK_TIMEOUT_MS, PG_LOCK_TIMEOUT_MS, kept ? KEPT_PLANS : "");
+        PG_STATEMENT_TIMEOUT_MS, PG_LOCK_TIMEOUT_MS, PG_LOCK_TIMEOUT_MS,
+        generic ? GENERIC_PLANS : "");
 }
 
 void pg_begin(struct pg *pg, bool read_only)
@@ -315,11 +317,11 @@ void pg_begin_snapshot(struct pg *pg)
     begin(pg, "REPEATABLE READ, READ ONLY", false, false);
 }
 
-void pg_begin_kept(struct pg *pg)
+void pg_begin_generic(struct pg *pg)
 {
-    begin(pg, "READ COMMITTED, READ WRITE", true, kept_holds(&pg->kept));
-    if (!pg->kept.is_known)
-        pg->kept.asked_at = pg_exec(pg, "SELECT pg_backend_pid()") + 1;
+    begin(pg, "READ COMMITTED, READ WRITE", true, prepared_is_usable(&pg->prepared));
+    if (!pg->prepared.is_known)
+        pg->prepared.asked_at = pg_exec(pg, "SELECT pg_backend_pid()") + 1;
 }
 
 void pg_commit(struct pg *pg)
@@ -383,8 +385,8 @@ static enum pg_fate fate_of_error(struct pg *pg, const PGresult *r)
     enum pg_fate fate = sqlstate_fate(state);
     snprintf(pg->sqlstate, sizeof pg->sqlstate, "%s", state);
     set_why(pg, PQresultErrorMessage(r));
-    if (kept_holds(&pg->kept) && kept_is_about_names(state)) {
-        pg->kept.is_refused = true;
+    if (prepared_is_usable(&pg->prepared) && prepared_is_refused(state)) {
+        pg->prepared.is_refused = true;
         log_warning("statement_names_refused",
                     LOG_C("why", PQresultErrorField(r, PG_DIAG_MESSAGE_PRIMARY)));
         return fate == PG_LOST ? PG_LOST : PG_NOT_NOW;
@@ -397,7 +399,7 @@ static enum pg_fate fate_of_error(struct pg *pg, const PGresult *r)
 /* Takes the results of one statement, up to the NULL after them. */
 static enum pg_fate take_results(struct pg *pg, int which, int64_t until_mono_ms)
 {
-    enum pg_fate fate = PG_FINE;
+    enum pg_fate fate = PG_OK;
     if (which == pg->stream && !PQsetSingleRowMode(pg->connection))
         return PG_LOST;
     for (;;) {
@@ -409,7 +411,7 @@ static enum pg_fate take_results(struct pg *pg, int which, int64_t until_mono_ms
         ExecStatusType status = PQresultStatus(r);
         if (status == PGRES_FATAL_ERROR) {
             fate = fate_of_error(pg, r);
-        } else if (status == PGRES_PIPELINE_ABORTED && fate == PG_FINE) {
+        } else if (status == PGRES_PIPELINE_ABORTED && fate == PG_OK) {
             fate = PG_NOT_NOW; /* the failed statement's error says why */
         } else if (status == PGRES_SINGLE_TUPLE) {
             pg->visit(pg->context, r);
@@ -423,37 +425,37 @@ static enum pg_fate take_results(struct pg *pg, int which, int64_t until_mono_ms
 }
 
 /* Prepare and DEALLOCATE are not transactional: their effects stay after a rollback. */
-static enum pg_fate take_name(struct pg *pg, int which, int64_t until_mono_ms)
+static enum pg_fate take_prepare_results(struct pg *pg, int which, int64_t until_mono_ms)
 {
-    enum kept_step step = pg->names[which].step;
-    enum pg_fate dropped = PG_FINE;
-    if (step == KEPT_USE)
-        return PG_FINE;
-    if (step == KEPT_GIVE_ANEW)
+    enum prepare_step step = pg->names[which].step;
+    enum pg_fate dropped = PG_OK;
+    if (step == PREPARE_NOT)
+        return PG_OK;
+    if (step == PREPARE_AGAIN)
         dropped = take_results(pg, PG_STATEMENTS_MOST, until_mono_ms);
     if (dropped == PG_LOST)
         return dropped;
     enum pg_fate fate = take_results(pg, PG_STATEMENTS_MOST, until_mono_ms);
-    kept_learn(pg->names[which].one, pg->names[which].number, dropped == PG_FINE, fate == PG_FINE);
-    return dropped == PG_FINE || fate == PG_LOST ? fate : dropped;
+    prepared_learn(pg->names[which].one, pg->names[which].number, dropped == PG_OK, fate == PG_OK);
+    return dropped == PG_OK || fate == PG_LOST ? fate : dropped;
 }
 
 static enum pg_fate take_all(struct pg *pg)
 {
     int64_t until = env_mono_ms(env_real()) + pg->trip_ms;
-    enum pg_fate first = PG_FINE;
+    enum pg_fate first = PG_OK;
     for (int i = 0; i < pg->sent; i++) {
-        enum pg_fate fate = take_name(pg, i, until);
+        enum pg_fate fate = take_prepare_results(pg, i, until);
         if (fate == PG_LOST)
             return fate;
-        if (first == PG_FINE)
+        if (first == PG_OK)
             first = fate;
         fate = take_results(pg, i, until);
         if (fate == PG_LOST)
             return fate;
-        if (fate == PG_REFUSED && first == PG_FINE && pg->committing && i == pg->sent - 1)
+        if (fate == PG_REFUSED && first == PG_OK && pg->committing && i == pg->sent - 1)
             pg->commit_refused = true;
-        if (first == PG_FINE)
+        if (first == PG_OK)
             first = fate;
     }
     if (!wait_for_result(pg, until))
@@ -464,16 +466,16 @@ static enum pg_fate take_all(struct pg *pg)
     return good ? first : PG_LOST;
 }
 
-/* Learns whether prepared statements work on this connection: kept.h. */
-static void learn_kept(struct pg *pg, bool is_fine)
+/* Learns whether prepared statements work on this connection: prepared.h. */
+static void learn_prepared(struct pg *pg, bool is_fine)
 {
-    struct pg_kept *kept = &pg->kept;
-    if (is_fine && kept->asked_at) {
-        kept->is_known = true;
-        kept->is_direct =
-            pg_int(pg_result(pg, kept->asked_at - 1), 0, 0) == PQbackendPID(pg->connection);
+    struct pg_prepared *prepared = &pg->prepared;
+    if (is_fine && prepared->asked_at) {
+        prepared->is_known = true;
+        prepared->is_direct =
+            pg_int(pg_result(pg, prepared->asked_at - 1), 0, 0) == PQbackendPID(pg->connection);
     }
-    kept->asked_at = 0;
+    prepared->asked_at = 0;
 }
 
 enum pg_fate pg_sync(struct pg *pg)
@@ -481,8 +483,8 @@ enum pg_fate pg_sync(struct pg *pg)
     enum pg_fate fate = PG_LOST;
     if (pg->connection && PQpipelineSync(pg->connection))
         fate = take_all(pg);
-    learn_kept(pg, fate == PG_FINE);
-    if (fate == PG_FINE && pg->committing && pg->standby_skipped) {
+    learn_prepared(pg, fate == PG_OK);
+    if (fate == PG_OK && pg->committing && pg->standby_skipped) {
         fate = PG_LOST;
         set_why(pg, "the wait for the standby was cancelled");
         disconnect(pg);
@@ -494,7 +496,7 @@ enum pg_fate pg_sync(struct pg *pg)
     }
     if (fate == PG_LOST)
         disconnect(pg);
-    else if (fate != PG_FINE)
+    else if (fate != PG_OK)
         /* the transaction is aborted: a COMMIT after the error was not run */
         pg->in_transaction = true;
     pg->sent = 0;
@@ -521,7 +523,7 @@ void pg_rollback(struct pg *pg)
         return;
     pg->sent = 0;
     (void)pg_exec(pg, "ROLLBACK");
-    if (!PQpipelineSync(pg->connection) || take_all(pg) != PG_FINE)
+    if (!PQpipelineSync(pg->connection) || take_all(pg) != PG_OK)
         disconnect(pg);
     pg->sent = 0;
 }

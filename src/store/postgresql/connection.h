@@ -5,15 +5,15 @@
  * round trip together. Every transaction begins with pg_begin, which also sets the session's
  * settings: behind PgBouncer in transaction mode the next transaction has another server
  * connection. So there are no lasting session settings, no LISTEN and no advisory locks, and
- * prepared statements only where the connection is found to be direct (kept.h).
+ * prepared statements only where the connection is found to be direct (prepared.h).
  *
  * Nothing is retried here: a trip ends with a pg_fate (sqlstate.h). A prepared statement that the
- * server does not know (kept.h) counts as PG_NOT_NOW. */
+ * server does not know (prepared.h) counts as PG_NOT_NOW. */
 #pragma once
 
 #include "store/postgresql/arrays.h"
 #include "store/postgresql/hosts.h"
-#include "store/postgresql/kept.h"
+#include "store/postgresql/prepared.h"
 #include "store/postgresql/refusals.h"
 
 #include <libpq-fe.h>
@@ -47,12 +47,12 @@ struct pg {
     char sqlstate[SQLSTATE_BYTES]; /* the server's last error; empty: none yet */
     struct pg_refusals *refusals;  /* counts refusals; may be NULL */
     struct pg_args args;
-    struct pg_kept kept;
+    struct pg_prepared prepared;
     PGresult *results[PG_STATEMENTS_MOST];
     struct {
-        struct pg_kept_one *one;
+        struct pg_prepared_statement *one;
         uint32_t number;
-        enum kept_step step;
+        enum prepare_step step;
     } names[PG_STATEMENTS_MOST]; /* statements that are prepared in this trip before they run */
     int sent;                    /* number of statements in this trip */
     int stream;                  /* the statement whose rows are visited one by one; -1: none */
@@ -76,14 +76,14 @@ int pg_query(struct pg *pg, const char *sql);
 int pg_exec(struct pg *pg, const char *sql); /* without arguments */
 /* As pg_query, for frequent statements: the server keeps their plans where it can. There must be
  * few different texts. */
-int pg_query_kept(struct pg *pg, const char *sql);
-int pg_query_kept_f(struct pg *pg, const char *fmt, ...) PRINTF_LIKE(2, 3);
+int pg_query_prepared(struct pg *pg, const char *sql);
+int pg_query_prepared_f(struct pg *pg, const char *fmt, ...) PRINTF_LIKE(2, 3);
 int pg_exec_f(struct pg *pg, const char *fmt, ...) PRINTF_LIKE(2, 3);
 int pg_query_f(struct pg *pg, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* BEGIN and the settings. */
 void pg_begin(struct pg *pg, bool read_only);
 /* A transaction that writes and uses generic plans. */
-void pg_begin_kept(struct pg *pg);
+void pg_begin_generic(struct pg *pg);
 /* A transaction that reads one snapshot, for an answer that comes from several statements. */
 void pg_begin_snapshot(struct pg *pg);
 void pg_commit(struct pg *pg); /* puts COMMIT in; pg_sync follows */

@@ -53,8 +53,8 @@ static void merge_step(struct pg *pg, int step, int64_t first)
 
 enum pg_fate pg_merge_delivery_stats(struct pg *pg, int64_t now_ms)
 {
-    enum pg_fate fate = PG_FINE;
-    for (int step = 1; fate == PG_FINE && step <= DELIVERY_STATS_STEPS; step++) {
+    enum pg_fate fate = PG_OK;
+    for (int step = 1; fate == PG_OK && step <= DELIVERY_STATS_STEPS; step++) {
         pg_begin(pg, false);
         pg_take_long(pg);
         merge_step(pg, step, delivery_stats_first_kept(step, now_ms));
@@ -102,7 +102,7 @@ enum pg_fate pg_read_delivery_stats(struct postgresql_store *s, struct pg *pg, v
     for (int step = 1; step <= DELIVERY_STATS_STEPS; step++)
         at[step - 1] = ask_step(pg, q, step);
     enum pg_fate fate = pg_end_read(pg);
-    for (int step = 1; fate == PG_FINE && step <= DELIVERY_STATS_STEPS; step++)
+    for (int step = 1; fate == PG_OK && step <= DELIVERY_STATS_STEPS; step++)
         add_step(q, step, pg_result(pg, at[step - 1]));
     return fate;
 }

@@ -45,22 +45,22 @@ static enum pg_fate find_periods(struct pg *pg, struct fetch_key *keys, size_t c
     for (size_t i = 0; i < count; i++)
         known &= keys[i].period != FETCH_PERIOD_UNKNOWN;
     if (known)
-        return PG_FINE;
+        return PG_OK;
     add_keys(&t, keys, count);
     args_table(pg_args(pg), &t);
     table_free(&t);
-    int at = pg_query_kept(pg, "SELECT u.i,(SELECT p.period FROM account_period p WHERE"
-                               " p.account_no=u.a AND p.first_event_no<=u.n"
-                               " ORDER BY p.first_event_no DESC LIMIT 1)"
-                               " FROM unnest($1,$2) WITH ORDINALITY AS u(a,n,i)");
+    int at = pg_query_prepared(pg, "SELECT u.i,(SELECT p.period FROM account_period p WHERE"
+                                   " p.account_no=u.a AND p.first_event_no<=u.n"
+                                   " ORDER BY p.first_event_no DESC LIMIT 1)"
+                                   " FROM unnest($1,$2) WITH ORDINALITY AS u(a,n,i)");
     enum pg_fate fate = pg_sync(pg);
-    if (fate != PG_FINE)
+    if (fate != PG_OK)
         return fate;
     const PGresult *r = pg_result(pg, at);
     for (int i = 0; i < PQntuples(r); i++)
         if (!pg_is_null(r, i, 1))
             keys[pg_int(r, i, 0) - 1].period = (int32_t)pg_int(r, i, 1);
-    return PG_FINE;
+    return PG_OK;
 }
 
 static void keep_row(struct fetched *f, const PGresult *r, int at, struct arena *arena)
@@ -98,14 +98,14 @@ static enum pg_fate fetch_period(struct pg *pg, const struct fetch_key *keys, si
     /* LATERAL with OFFSET or FOR keeps the planner from reordering: the rows are read key by key,
      * in order. The statement names the table and not the partition, because a schema change locks
      * the table first, too. */
-    int at = pg_query_kept_f(
+    int at = pg_query_prepared_f(
         pg,
         "SELECT %s FROM unnest($1,$2) AS u(a,n) CROSS JOIN LATERAL (SELECT * FROM"
         " event WHERE account_no=u.a AND event_no=u.n AND period=%d %s) AS e%s",
         with_body ? ROW_WITH_BODY : ROW_WITHOUT_BODY, keys->period, locks[lock], buf_c(&body));
     buf_free(&body);
     enum pg_fate fate = pg_sync(pg);
-    for (int i = 0; fate == PG_FINE && i < PQntuples(pg_result(pg, at)); i++)
+    for (int i = 0; fate == PG_OK && i < PQntuples(pg_result(pg, at)); i++)
         keep_row(f, pg_result(pg, at), i, arena);
     return fate;
 }
@@ -115,9 +115,9 @@ enum pg_fate fetch_rows(struct pg *pg, struct fetch_key *keys, size_t count, enu
 {
     *ret = (struct fetched){0};
     if (count == 0)
-        return PG_FINE;
+        return PG_OK;
     enum pg_fate fate = find_periods(pg, keys, count);
-    if (fate != PG_FINE)
+    if (fate != PG_OK)
         return fate;
     qsort(keys, count, sizeof *keys, by_place);
     count = drop_doubles(keys, count);
@@ -128,12 +128,12 @@ enum pg_fate fetch_rows(struct pg *pg, struct fetch_key *keys, size_t count, enu
         if (keys[first].period == FETCH_PERIOD_UNKNOWN)
             continue; /* no such event */
         fate = fetch_period(pg, keys + first, end - first, lock, with_body, arena, ret);
-        if (fate != PG_FINE)
+        if (fate != PG_OK)
             return fate;
     }
     if (ret->count)
         qsort(ret->rows, ret->count, sizeof *ret->rows, by_number);
-    return PG_FINE;
+    return PG_OK;
 }
 
 struct pg_row *fetched_find(const struct fetched *f, uint32_t account_no, uint64_t event_no)

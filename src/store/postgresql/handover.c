@@ -81,7 +81,8 @@ void handover_send(struct postgresql_store *s, struct pg *pg, const struct pg_ta
     if (table_rows(t) == 0)
         return;
     args_table(pg_args(pg), t);
-    pg_query_kept(pg, "INSERT INTO handover(account_no,shard,lane,due_ms,event_no,period,callbacks)"
+    pg_query_prepared(pg,
+                      "INSERT INTO handover(account_no,shard,lane,due_ms,event_no,period,callbacks)"
                       " SELECT * FROM unnest($1,$2,$3,$4,$5,$6,$7)");
     atomic_fetch_add(&s->nodes.handed_over, table_rows(t));
 }
@@ -112,7 +113,7 @@ void handover_behind(struct postgresql_store *s, struct pg_side *side)
         pg_begin(&side->pg, false);
         handover_send(s, &side->pg, &side->handover);
         pg_commit(&side->pg);
-        good = pg_sync(&side->pg) == PG_FINE;
+        good = pg_sync(&side->pg) == PG_OK;
     }
     if (!good)
         log_warning("handover_failed", LOG_STR("why", buf_str(&side->pg.why)));
@@ -199,7 +200,7 @@ static enum pg_fate look_up(struct pg *pg, struct heard *h)
     struct fetched rows;
     enum pg_fate fate =
         fetch_rows(pg, h->keys, h->key_count, FETCH_UNLOCKED, true, &h->arena, &rows);
-    for (size_t i = 0; fate == PG_FINE && i < rows.count; i++)
+    for (size_t i = 0; fate == PG_OK && i < rows.count; i++)
         if (rows.rows[i].standing.status.wait == WAIT_DUE && rows.rows[i].event.body.p)
             owe(h, pg_row_callback(&rows.rows[i]));
     return fate;
@@ -230,11 +231,11 @@ enum pg_fate handover_poll(struct postgresql_store *s, struct pg *pg, struct hea
     struct heard h = {.last = last};
     struct hearing now = {.since_mono_ms = env_mono_ms(env_real())};
     last->heard = false;
-    pg_begin_kept(pg);
+    pg_begin_generic(pg);
     args_int(pg_args(pg), PG_INT8, (int64_t)s->nodes.member.self);
-    int at = pg_query_kept(pg, poll_query);
+    int at = pg_query_prepared(pg, poll_query);
     enum pg_fate fate = pg_sync(pg);
-    if (fate != PG_FINE)
+    if (fate != PG_OK)
         return fate;
     now.revision = pg_int(pg_result(pg, at), 0, HEARD_REVISION);
     h.sure = last->since_mono_ms > 0 && last->revision == now.revision;
@@ -242,12 +243,12 @@ enum pg_fate handover_poll(struct postgresql_store *s, struct pg *pg, struct hea
     now.heard = h.rows > 0;
     if (h.key_count > 0)
         fate = look_up(pg, &h);
-    if (fate == PG_FINE) {
+    if (fate == PG_OK) {
         pg_commit(pg);
         fate = pg_sync(pg);
     }
-    tell(s, &h, fate == PG_FINE);
-    if (fate != PG_FINE)
+    tell(s, &h, fate == PG_OK);
+    if (fate != PG_OK)
         return fate;
     *last = now;
     /* repeated until the revision is known here, because a watcher may be unable to read the log at
@@ -273,7 +274,7 @@ enum pg_fate handover_backlog(struct pg *pg, const bool shards[SHARDS], int64_t 
     pg_begin(pg, true);
     int at = pg_exec(pg, backlog_query);
     enum pg_fate fate = pg_end_read(pg);
-    size_t count = fate == PG_FINE ? (size_t)PQntuples(pg_result(pg, at)) : 0, kept = 0;
+    size_t count = fate == PG_OK ? (size_t)PQntuples(pg_result(pg, at)) : 0, kept = 0;
     *ret_lanes = xcalloc(count + 1, sizeof **ret_lanes);
     for (size_t i = 0; i < count; i++) {
         struct lane_backlog lane = {(lane_no)pg_int(pg_result(pg, at), (int)i, 0),
@@ -304,12 +305,12 @@ enum pg_fate handover_rescan(struct postgresql_store *s, struct pg *pg, int64_t 
         own[i] = atomic_load(&s->nodes.leases.fence[i]) != 0;
         any |= fresh[i];
     }
-    enum pg_fate fate = any ? rescan(s, pg, fresh, INT64_MAX) : PG_FINE;
-    for (size_t i = 0; fate != PG_FINE && i < SHARDS; i++)
+    enum pg_fate fate = any ? rescan(s, pg, fresh, INT64_MAX) : PG_OK;
+    for (size_t i = 0; fate != PG_OK && i < SHARDS; i++)
         if (fresh[i])
             atomic_store(&s->nodes.fresh[i], true);
     int64_t now = env_mono_ms(env_real());
-    if (fate != PG_FINE || now < *due_mono_ms)
+    if (fate != PG_OK || now < *due_mono_ms)
         return fate;
     *due_mono_ms = now + RESCAN_MS;
     return rescan(s, pg, own, env_wall_ms(s->env) - LATE_MS);

@@ -276,8 +276,8 @@ static void gather(struct pg_intake *in, const struct pg_intake_group *group)
 /* Makes the periods' partitions, outside of the transaction. */
 static enum pg_fate make_partitions(struct pg_intake *in)
 {
-    enum pg_fate fate = PG_FINE;
-    for (size_t i = 0; fate == PG_FINE && i < in->count; i++)
+    enum pg_fate fate = PG_OK;
+    for (size_t i = 0; fate == PG_OK && i < in->count; i++)
         if (i == 0 || in->items[i].received_ms != in->items[i - 1].received_ms)
             fate = pg_partition_make(in->pg, &in->side->partitions, PARTITION_PERIOD,
                                      pg_period_of_day(clock_day(in->items[i].received_ms)));
@@ -295,7 +295,7 @@ static enum pg_fate owe_own(struct pg_intake *in)
             keys[n++] = (struct fetch_key){in->items[i].c->terms->account_no,
                                            in->items[i].key.event_no, in->items[i].key.period};
     enum pg_fate fate = fetch_rows(in->pg, keys, n, FETCH_UNLOCKED, true, in->arena, &rows);
-    for (size_t i = 0; fate == PG_FINE && i < rows.count; i++)
+    for (size_t i = 0; fate == PG_OK && i < rows.count; i++)
         if (rows.rows[i].standing.status.wait == WAIT_DUE && rows.rows[i].event.body.p)
             pg_side_owe(in->side, pg_row_callback(&rows.rows[i]));
     return fate;
@@ -312,7 +312,7 @@ static bool has_own(const struct pg_intake *in)
 static enum pg_fate end_trial(struct pg_intake *in)
 {
     enum pg_fate fate = pg_sync(in->pg);
-    if (fate == PG_FINE)
+    if (fate == PG_OK)
         pg_rollback(in->pg);
     in->side->changes.added = (struct pg_counts){0};
     return fate;
@@ -321,16 +321,16 @@ static enum pg_fate end_trial(struct pg_intake *in)
 static enum pg_fate take_in(struct pg_intake *in, bool is_trial)
 {
     enum pg_fate fate = make_partitions(in);
-    if (fate != PG_FINE)
+    if (fate != PG_OK)
         return fate;
-    pg_begin_kept(in->pg);
+    pg_begin_generic(in->pg);
     pg_intake_ask(in);
     fate = pg_sync(in->pg);
-    if (fate != PG_FINE)
+    if (fate != PG_OK)
         return fate;
     pg_intake_read(in);
     fate = pg_intake_fetch_originals(in);
-    if (fate != PG_FINE)
+    if (fate != PG_OK)
         return fate;
     for (size_t i = 0; i < in->count; i++)
         decide(in, &in->items[i]);
@@ -339,13 +339,13 @@ static enum pg_fate take_in(struct pg_intake *in, bool is_trial)
         return PG_ABSENT;
     }
     fate = owe_own(in);
-    if (fate != PG_FINE)
+    if (fate != PG_OK)
         return fate;
     pg_intake_write(in);
     if (is_trial)
         return end_trial(in);
     fate = pg_sync_commit(in->s, in->pg);
-    for (size_t i = 0; fate == PG_FINE && i < in->count; i++)
+    for (size_t i = 0; fate == PG_OK && i < in->count; i++)
         if (in->items[i].accepted)
             atomic_store(&in->s->numbers.last_accepted_ms, in->items[i].event.accepted_ms);
     return fate;
@@ -357,7 +357,7 @@ enum pg_fate pg_take_in(struct postgresql_store *s, struct pg *pg, void *intake_
     struct pg_side *side = &s->changes;
     struct pg_intake in = {.s = s, .pg = pg, .side = side, .arena = &side->scratch};
     gather(&in, group);
-    enum pg_fate fate = in.count > 0 ? take_in(&in, group->is_trial) : PG_FINE;
+    enum pg_fate fate = in.count > 0 ? take_in(&in, group->is_trial) : PG_OK;
     idmap_free(&in.by_key);
     idmap_free(&in.by_panelist);
     idmap_free(&in.by_reversal);

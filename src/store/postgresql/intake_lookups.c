@@ -20,13 +20,13 @@ static void ask_accounts(struct pg_intake *in)
     for (size_t i = 0; i < in->account_count; i++)
         column_int(&t.columns[0], in->accounts[i].account_no);
     args_table(pg_args(in->pg), &t);
-    pg_query_kept(in->pg, "INSERT INTO account SELECT a,0,0,-2147483648"
-                          " FROM unnest($1) AS u(a) ORDER BY a ON CONFLICT DO NOTHING");
+    pg_query_prepared(in->pg, "INSERT INTO account SELECT a,0,0,-2147483648"
+                              " FROM unnest($1) AS u(a) ORDER BY a ON CONFLICT DO NOTHING");
     args_table(pg_args(in->pg), &t);
     in->at_accounts =
-        pg_query_kept(in->pg, "SELECT account_no,last_event_no,last_accepted_ms,period"
-                              " FROM account WHERE account_no=ANY($1)"
-                              " ORDER BY account_no FOR UPDATE");
+        pg_query_prepared(in->pg, "SELECT account_no,last_event_no,last_accepted_ms,period"
+                                  " FROM account WHERE account_no=ANY($1)"
+                                  " ORDER BY account_no FOR UPDATE");
     table_free(&t);
 }
 
@@ -49,9 +49,9 @@ static void ask_keys(struct pg_intake *in)
                    event_key(&in->s->secret, c->terms->account_no, c->original_reward_id));
     }
     args_table(pg_args(in->pg), &t);
-    in->at_keys = pg_query_kept(in->pg, "SELECT u.i,k.content,k.event_no,k.period"
-                                        " FROM unnest($1,$2,$3) AS u(i,a,k)"
-                                        " JOIN event_key k ON k.account_no=u.a AND k.key=u.k");
+    in->at_keys = pg_query_prepared(in->pg, "SELECT u.i,k.content,k.event_no,k.period"
+                                            " FROM unnest($1,$2,$3) AS u(i,a,k)"
+                                            " JOIN event_key k ON k.account_no=u.a AND k.key=u.k");
     table_free(&t);
 }
 
@@ -129,7 +129,7 @@ static void ask_payments(struct pg_intake *in)
     if (table_rows(&t) > 0) {
         args_table(pg_args(in->pg), &t);
         args_int(&in->pg->args, PG_INT4, first_period(clock_day(first_ms)));
-        in->at_payments = pg_query_kept(
+        in->at_payments = pg_query_prepared(
             in->pg, "SELECT u.i,e.occurred_ms FROM unnest($1,$2,$3,$4,$5,$6) AS u(i,a,app,p,f,t)"
                     " JOIN event e ON e.period>=$7 AND e.account_no=u.a AND e.app_no=u.app"
                     " AND e.panelist_id=u.p AND e.cap=1 AND e.occurred_ms>u.f"
@@ -161,7 +161,7 @@ static void ask_starts(struct pg_intake *in)
 #define STARTED                                                                                    \
     "EXISTS(SELECT FROM event e WHERE e.period>=$6 AND e.account_no=u.a AND e.panelist_id=u.p"     \
     " AND e.day::bigint=u.d AND e.type=1 AND e.client_no=u.c AND "
-        in->at_starts = pg_query_kept(
+        in->at_starts = pg_query_prepared(
             in->pg, "SELECT u.i,x.live,NOT x.live AND " STARTED "e.is_test)"
                     " FROM unnest($1,$2,$3,$4,$5) AS u(i,a,d,c,p)"
                     " CROSS JOIN LATERAL (SELECT " STARTED "NOT e.is_test) AS live) x");
@@ -252,10 +252,11 @@ static enum pg_fate find_reversed(struct pg_intake *in)
     }
     args_table(pg_args(in->pg), &t);
     table_free(&t);
-    int at = pg_query_kept(in->pg, "SELECT u.i FROM unnest($1,$2) WITH ORDINALITY AS u(a,n,i)"
-                                   " JOIN reversal r ON r.account_no=u.a AND r.original_no=u.n");
+    int at =
+        pg_query_prepared(in->pg, "SELECT u.i FROM unnest($1,$2) WITH ORDINALITY AS u(a,n,i)"
+                                  " JOIN reversal r ON r.account_no=u.a AND r.original_no=u.n");
     enum pg_fate fate = pg_sync(in->pg);
-    for (int i = 0; fate == PG_FINE && i < PQntuples(pg_result(in->pg, at)); i++)
+    for (int i = 0; fate == PG_OK && i < PQntuples(pg_result(in->pg, at)); i++)
         in->reversed[pg_int(pg_result(in->pg, at), i, 0) - 1] = true;
     return fate;
 }
@@ -271,7 +272,7 @@ enum pg_fate pg_intake_fetch_originals(struct pg_intake *in)
                                            item->original.period};
     }
     enum pg_fate fate = fetch_rows(in->pg, keys, n, FETCH_SHARED, false, in->arena, &in->originals);
-    if (fate != PG_FINE || in->originals.count == 0)
+    if (fate != PG_OK || in->originals.count == 0)
         return fate;
     in->reversed = arena_zalloc(in->arena, in->originals.count * sizeof *in->reversed);
     return find_reversed(in);

@@ -33,7 +33,7 @@ static void write_bodies(struct pg_intake *in)
     if (table_rows(t) == 0)
         return;
     args_table(pg_args(in->pg), t);
-    pg_query_kept(in->pg, "INSERT INTO body SELECT * FROM unnest($1,$2,$3,$4)");
+    pg_query_prepared(in->pg, "INSERT INTO body SELECT * FROM unnest($1,$2,$3,$4)");
 }
 
 static void write_keys(struct pg_intake *in)
@@ -53,7 +53,7 @@ static void write_keys(struct pg_intake *in)
     if (table_rows(t) == 0)
         return;
     args_table(pg_args(in->pg), t);
-    pg_query_kept(in->pg, "INSERT INTO event_key SELECT * FROM unnest($1,$2,$3,$4,$5)");
+    pg_query_prepared(in->pg, "INSERT INTO event_key SELECT * FROM unnest($1,$2,$3,$4,$5)");
 }
 
 static void write_reversals(struct pg_intake *in)
@@ -72,7 +72,7 @@ static void write_reversals(struct pg_intake *in)
     if (table_rows(t) == 0)
         return;
     args_table(pg_args(in->pg), t);
-    pg_query_kept(in->pg, "INSERT INTO reversal SELECT * FROM unnest($1,$2,$3,$4)");
+    pg_query_prepared(in->pg, "INSERT INTO reversal SELECT * FROM unnest($1,$2,$3,$4)");
 }
 
 /* --- accounts --------------------------------------------------------------------------------- */
@@ -91,9 +91,10 @@ static void write_accounts(struct pg_intake *in)
         column_int(&t->columns[3], a->period);
     }
     args_table(pg_args(in->pg), t);
-    pg_query_kept(in->pg, "UPDATE account a SET last_event_no=u.n,last_accepted_ms=u.l,period=u.p"
-                          " FROM unnest($1,$2,$3,$4) AS u(a,n,l,p) WHERE a.account_no=u.a"
-                          " AND a.last_event_no<u.n");
+    pg_query_prepared(in->pg,
+                      "UPDATE account a SET last_event_no=u.n,last_accepted_ms=u.l,period=u.p"
+                      " FROM unnest($1,$2,$3,$4) AS u(a,n,l,p) WHERE a.account_no=u.a"
+                      " AND a.last_event_no<u.n");
     table_begin(t, "ilil");
     for (size_t i = 0; i < in->count; i++) {
         const struct intake_item *item = &in->items[i];
@@ -110,11 +111,11 @@ static void write_accounts(struct pg_intake *in)
     if (table_rows(t) == 0)
         return;
     args_table(pg_args(in->pg), t);
-    pg_query_kept(in->pg,
-                  "WITH u AS (SELECT * FROM unnest($1,$2,$3,$4) AS v(a,n,p,app)), w AS ("
-                  "INSERT INTO app SELECT DISTINCT app,a FROM u ORDER BY 1 ON CONFLICT DO NOTHING)"
-                  "INSERT INTO account_period SELECT a,min(n),p FROM u WHERE NOT EXISTS(SELECT FROM"
-                  " account_period q WHERE q.account_no=u.a AND q.period=u.p) GROUP BY a,p");
+    pg_query_prepared(
+        in->pg, "WITH u AS (SELECT * FROM unnest($1,$2,$3,$4) AS v(a,n,p,app)), w AS ("
+                "INSERT INTO app SELECT DISTINCT app,a FROM u ORDER BY 1 ON CONFLICT DO NOTHING)"
+                "INSERT INTO account_period SELECT a,min(n),p FROM u WHERE NOT EXISTS(SELECT FROM"
+                " account_period q WHERE q.account_no=u.a AND q.period=u.p) GROUP BY a,p");
 }
 
 /* --- reports ---------------------------------------------------------------------------------- */
@@ -204,7 +205,7 @@ static void write_reports(struct pg_intake *in)
         add_report(&in->side->table, d + first, end - first);
     }
     args_table(pg_args(in->pg), &in->side->table);
-    pg_query_kept(in->pg, report_upsert);
+    pg_query_prepared(in->pg, report_upsert);
 }
 
 /* --- callbacks -------------------------------------------------------------------------------- */

@@ -35,9 +35,9 @@ enum pg_fate pg_keeper_look(struct postgresql_store *s, struct pg *pg)
     uint64_t mark = pg_numbers_look(n);
     pg_begin(pg, true);
     args_clear(&pg->args);
-    int at = pg_query_kept(pg, numbers_query);
+    int at = pg_query_prepared(pg, numbers_query);
     enum pg_fate fate = pg_end_read(pg);
-    if (fate != PG_FINE)
+    if (fate != PG_OK)
         return fate;
     const PGresult *r = pg_result(pg, at);
     struct pg_counts seen = {pg_int(r, 0, 0), pg_int(r, 0, 1), pg_int(r, 0, 2), pg_int(r, 0, 3)};
@@ -46,16 +46,16 @@ enum pg_fate pg_keeper_look(struct postgresql_store *s, struct pg *pg)
     /* from then on intake keeps it up to date */
     long long never = 0;
     atomic_compare_exchange_strong(&n->last_accepted_ms, &never, pg_int(r, 0, 5));
-    return PG_FINE;
+    return PG_OK;
 }
 
 /* Makes the partitions of this period and of the next one. */
 static enum pg_fate make_ahead(struct pg *pg, struct pg_partitions *known, int32_t today)
 {
-    enum pg_fate fate = PG_FINE;
-    for (int ahead = 0; fate == PG_FINE && ahead < 2; ahead++) {
+    enum pg_fate fate = PG_OK;
+    for (int ahead = 0; fate == PG_OK && ahead < 2; ahead++) {
         fate = pg_partition_make(pg, known, PARTITION_PERIOD, pg_period_of_day(today) + ahead);
-        if (fate == PG_FINE)
+        if (fate == PG_OK)
             fate = pg_partition_make(pg, known, PARTITION_WEEK, pg_week_of_day(today) + ahead);
     }
     return fate;
@@ -91,14 +91,14 @@ static enum pg_fate move_clock(struct postgresql_store *s, struct pg *pg,
                          " WHERE name='" PG_META_RETENTION_CLOCK "'),0),"
                          "(SELECT coalesce(max(last_accepted_ms),0) FROM account)");
     enum pg_fate fate = pg_end_read(pg);
-    if (fate != PG_FINE)
+    if (fate != PG_OK)
         return fate;
     int64_t before_ms = clock->at_ms = pg_int(pg_result(pg, at), 0, 0);
     int64_t newest_ms = pg_int(pg_result(pg, at), 0, 1);
     retention_tell(retention_step(clock, env_wall_ms(s->env), newest_ms, mono_ms), clock,
                    newest_ms);
     if (clock->at_ms == before_ms)
-        return PG_FINE;
+        return PG_OK;
     pg_begin(pg, false);
     pg_exec_f(pg,
               "INSERT INTO meta VALUES('" PG_META_RETENTION_CLOCK "',convert_to('%" PRId64
@@ -116,7 +116,7 @@ static enum pg_fate drop_old(struct postgresql_store *s, struct pg *pg, int32_t 
     pg_begin(pg, true);
     int at = pg_exec(pg, "SELECT coalesce(min(period),2147483647) FROM waiting");
     enum pg_fate fate = pg_end_read(pg);
-    if (fate != PG_FINE)
+    if (fate != PG_OK)
         return fate;
     int64_t waiting = pg_int(pg_result(pg, at), 0, 0);
     struct store_retention keep = retention_of(&s->retention);
@@ -124,7 +124,7 @@ static enum pg_fate drop_old(struct postgresql_store *s, struct pg *pg, int32_t 
     if (bodies > waiting)
         bodies = (int32_t)waiting;
     fate = pg_partitions_drop(pg, PARTITION_PERIOD, bodies);
-    if (fate != PG_FINE)
+    if (fate != PG_OK)
         return fate;
     return pg_partitions_drop(pg, PARTITION_WEEK, pg_week_of_day(today - keep.attempts_days));
 }
@@ -133,12 +133,12 @@ static enum pg_fate purge(struct postgresql_store *s, struct pg *pg, struct rete
                           int64_t mono_ms)
 {
     enum pg_fate fate = move_clock(s, pg, clock, mono_ms);
-    if (fate != PG_FINE)
+    if (fate != PG_OK)
         return fate;
     int64_t now_ms = retention_now_ms(clock, env_wall_ms(s->env));
     atomic_store(&s->numbers.retention_clock_ms, clock->at_ms);
     fate = drop_old(s, pg, clock_day(now_ms));
-    return fate == PG_FINE ? pg_merge_delivery_stats(pg, now_ms) : fate;
+    return fate == PG_OK ? pg_merge_delivery_stats(pg, now_ms) : fate;
 }
 
 /* Work that runs four times a second, however often the keeper polls. */
@@ -160,13 +160,13 @@ static bool keep_house(struct postgresql_store *s, struct pg *pg, struct chores 
 {
     enum pg_fate fate = make_ahead(pg, &c->known, clock_day(env_wall_ms(s->env)));
     /* only the first node drops and shortens */
-    if (fate == PG_FINE && c->is_first)
+    if (fate == PG_OK && c->is_first)
         fate = purge(s, pg, &c->retention, mono_ms);
-    if (fate == PG_FINE && c->is_first)
+    if (fate == PG_OK && c->is_first)
         fate = shorten_log(pg);
-    if (fate != PG_FINE)
+    if (fate != PG_OK)
         log_warning("partitions_not_kept", LOG_STR("why", buf_str(&pg->why)));
-    return fate == PG_FINE;
+    return fate == PG_OK;
 }
 
 /* The pause before the next poll, by the duration of the last one. */
@@ -181,9 +181,9 @@ static int64_t pause_behind(int64_t pause_ms, int64_t took_us, bool heard)
 static enum pg_fate do_chores(struct postgresql_store *s, struct chores *c, int64_t now_mono_ms)
 {
     if (now_mono_ms < c->due_mono_ms)
-        return PG_FINE;
+        return PG_OK;
     enum pg_fate fate = questions_step(s, &s->keeper);
-    if (fate == PG_FINE)
+    if (fate == PG_OK)
         fate = handover_rescan(s, &s->keeper, &c->rescan_mono_ms);
     if (fate == PG_LOST)
         return fate;
@@ -216,7 +216,7 @@ void *pg_keeper_main(void *arg)
         int64_t begin_us = timing_now_us();
         enum pg_fate fate = handover_poll(s, &s->keeper, &hearing);
         pause_ms = pause_behind(pause_ms, timing_now_us() - begin_us, hearing.heard);
-        if (fate == PG_FINE)
+        if (fate == PG_OK)
             (void)!do_chores(s, &chores, env_mono_ms(env_real()));
     }
     pg_partitions_free(&chores.known);

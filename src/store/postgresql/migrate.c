@@ -27,7 +27,7 @@ bool pg_check_server(struct pg *pg)
     int at = pg_exec(pg, "SELECT current_setting('server_version_num')::int,"
                          "current_setting('server_encoding'),current_setting('fsync'),"
                          "current_setting('full_page_writes')");
-    if (pg_sync(pg) != PG_FINE)
+    if (pg_sync(pg) != PG_OK)
         return false;
     const PGresult *r = pg_result(pg, at);
     if (pg_int(r, 0, 0) < 150000)
@@ -85,7 +85,7 @@ static bool try_lock_steps(struct pg *pg, struct steps_made *ret)
                 " made_at timestamptz NOT NULL DEFAULT now(), least int NOT NULL DEFAULT 1)");
     pg_exec(pg, "LOCK TABLE schema_version IN SHARE ROW EXCLUSIVE MODE");
     int at = ask_steps(pg);
-    if (pg_sync(pg) != PG_FINE)
+    if (pg_sync(pg) != PG_OK)
         return false;
     read_steps(pg_result(pg, at), ret);
     return true;
@@ -104,7 +104,7 @@ static bool make_step(struct pg *pg, const struct pg_step *step, int number)
     for (const char *const *sql = step->statements; *sql; sql++)
         pg_exec(pg, *sql);
     pg_exec_f(pg, "INSERT INTO schema_version(version,least) VALUES(%d,%d)", number, step->least);
-    return pg_sync(pg) == PG_FINE;
+    return pg_sync(pg) == PG_OK;
 }
 
 bool pg_migrate(struct pg *pg, const struct pg_migration *to, enum pg_step_kind most)
@@ -126,7 +126,7 @@ bool pg_migrate(struct pg *pg, const struct pg_migration *to, enum pg_step_kind 
         last = number;
     }
     pg_commit(pg);
-    if (pg_sync(pg) != PG_FINE)
+    if (pg_sync(pg) != PG_OK)
         return false;
     if (last && there.newest)
         log_info("schema_migrated", LOG_INT("from", there.newest), LOG_INT("to", last));
@@ -141,14 +141,14 @@ static bool look_at_steps(struct pg *pg, struct steps_made *ret)
     *ret = (struct steps_made){0};
     pg_begin(pg, true);
     int at = pg_exec(pg, "SELECT to_regclass('schema_version') IS NOT NULL");
-    if (pg_sync(pg) != PG_FINE)
+    if (pg_sync(pg) != PG_OK)
         return false;
     if (!pg_int(pg_result(pg, at), 0, 0)) {
         pg_rollback(pg);
         return true;
     }
     at = ask_steps(pg);
-    if (pg_end_read(pg) != PG_FINE)
+    if (pg_end_read(pg) != PG_OK)
         return false;
     read_steps(pg_result(pg, at), ret);
     return true;

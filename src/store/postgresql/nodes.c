@@ -95,12 +95,12 @@ static enum pg_fate look(struct pg_nodes *n, struct nodes_seen *v)
     int shards = pg_exec(pg, "SELECT shard,node,fence FROM shard ORDER BY shard");
     pg_commit(pg);
     enum pg_fate fate = pg_sync(pg);
-    if (fate != PG_FINE)
+    if (fate != PG_OK)
         return fate;
     member_renewed(&n->member, sent_mono_ms);
     read_nodes(v, pg_result(pg, nodes));
     read_shards(v, pg_result(pg, shards));
-    return PG_FINE;
+    return PG_OK;
 }
 
 /* --- writing ---------------------------------------------------------------------------------- */
@@ -187,13 +187,13 @@ static enum pg_fate act(struct pg_nodes *n, const struct nodes_seen *v,
         claimed = put_claim(pg, n->member.self, todo);
     pg_commit(pg);
     enum pg_fate fate = pg_sync(pg);
-    if (fate != PG_FINE)
+    if (fate != PG_OK)
         return fate;
     for (size_t i = 0; i < todo->releases; i++)
         member_released(&n->member, todo->release[i]);
     if (claimed >= 0)
         take_claimed(n, v, pg_result(pg, claimed));
-    return PG_FINE;
+    return PG_OK;
 }
 
 /* --- notifying -------------------------------------------------------------------------------- */
@@ -289,7 +289,7 @@ static enum pg_fate turn(struct pg_nodes *n)
     int32_t busy[SHARDS];
     size_t held_before = member_held(&n->member);
     enum pg_fate fate = look(n, &v);
-    if (fate != PG_FINE)
+    if (fate != PG_OK)
         return fate;
     /* draining shards must be published before busy exchanges are counted */
     read_busy(n, busy);
@@ -314,7 +314,7 @@ bool pg_nodes_join(struct postgresql_store *s)
     }
     member_init(&n->member, self);
     process_identity(n->holder);
-    return pg_connect(&n->pg) && turn(n) == PG_FINE;
+    return pg_connect(&n->pg) && turn(n) == PG_OK;
 }
 
 void pg_nodes_leave(struct postgresql_store *s)
@@ -357,7 +357,7 @@ void *pg_nodes_main(void *arg)
             continue;
         n->member.leaving = leaving;
         bool reached = pg_connect(&n->pg), was_good = good;
-        good = reached && turn(n) == PG_FINE;
+        good = reached && turn(n) == PG_OK;
         if (good || !reached || !was_good) /* one broken connection is not reported */
             pg_store_note_away(s, &n->pg, !good);
         due_mono_ms = good ? now + NODE_RENEW_MS : 0;

@@ -141,7 +141,7 @@ static void write_attempts(struct outcomes_recording *rec)
     if (table_rows(t) == 0)
         return;
     args_table(pg_args(rec->pg), t);
-    pg_query_kept(rec->pg, pg_add_attempts);
+    pg_query_prepared(rec->pg, pg_add_attempts);
 }
 
 /* --- the group -------------------------------------------------------------------------------- */
@@ -173,13 +173,13 @@ static enum pg_fate refuse_lost(struct outcomes_recording *rec)
 {
     int64_t fences[SHARDS] = {0};
     size_t kept = 0;
-    pg_begin_kept(rec->pg);
+    pg_begin_generic(rec->pg);
     put_fences(rec);
-    int at =
-        pg_query_kept(rec->pg, "SELECT shard,fence FROM shard WHERE shard=ANY($1) ORDER BY shard"
+    int at = pg_query_prepared(rec->pg,
+                               "SELECT shard,fence FROM shard WHERE shard=ANY($1) ORDER BY shard"
                                " FOR KEY SHARE");
     enum pg_fate fate = pg_sync(rec->pg);
-    if (fate != PG_FINE)
+    if (fate != PG_OK)
         return fate;
     for (int i = 0; i < PQntuples(pg_result(rec->pg, at)); i++)
         fences[pg_int(pg_result(rec->pg, at), i, 0)] = pg_int(pg_result(rec->pg, at), i, 1);
@@ -191,14 +191,14 @@ static enum pg_fate refuse_lost(struct outcomes_recording *rec)
     }
     rec->refused = rec->count - kept;
     rec->count = kept;
-    return PG_FINE;
+    return PG_OK;
 }
 
 /* Makes the partitions of the attempts' weeks, outside of the transaction. */
 static enum pg_fate make_partitions(struct outcomes_recording *rec)
 {
-    enum pg_fate fate = PG_FINE;
-    for (size_t i = 0; fate == PG_FINE && i < rec->count; i++)
+    enum pg_fate fate = PG_OK;
+    for (size_t i = 0; fate == PG_OK && i < rec->count; i++)
         if (rec->items[i]->has_attempt)
             fate = pg_partition_make(rec->pg, &rec->side->partitions, PARTITION_WEEK,
                                      pg_week_of_day(clock_day(rec->items[i]->attempt.at_ms)));
@@ -228,13 +228,13 @@ static enum pg_fate fetch_reversals(struct outcomes_recording *rec)
         column_int(&t->columns[1], (int64_t)e->event_no);
     }
     if (table_rows(t) == 0)
-        return PG_FINE;
+        return PG_OK;
     args_table(pg_args(rec->pg), t);
-    int at =
-        pg_query_kept(rec->pg, "SELECT r.account_no,r.event_no,r.period FROM unnest($1,$2) AS"
+    int at = pg_query_prepared(rec->pg,
+                               "SELECT r.account_no,r.event_no,r.period FROM unnest($1,$2) AS"
                                " u(a,n) JOIN reversal r ON r.account_no=u.a AND r.original_no=u.n");
     enum pg_fate fate = pg_sync(rec->pg);
-    if (fate != PG_FINE)
+    if (fate != PG_OK)
         return fate;
     const PGresult *r = pg_result(rec->pg, at);
     size_t n = (size_t)PQntuples(r);
@@ -289,7 +289,7 @@ static enum pg_fate owe(struct outcomes_recording *rec, struct fetch_key *keys, 
 {
     struct fetched full;
     enum pg_fate fate = fetch_rows(rec->pg, keys, count, FETCH_UNLOCKED, true, rec->arena, &full);
-    for (size_t i = 0; fate == PG_FINE && i < full.count; i++) {
+    for (size_t i = 0; fate == PG_OK && i < full.count; i++) {
         struct pg_row *row = &full.rows[i];
         uint32_t account_no = row->event.account_no;
         const struct pg_row *at = fetched_find(&rec->rows, account_no, row->event.event_no);
@@ -310,7 +310,7 @@ static enum pg_fate write_all(struct outcomes_recording *rec)
     size_t n = change_all(rec, rec->touched, rec->rows.count, owed);
     n += change_all(rec, rec->released, rec->reversals.count, owed + n);
     enum pg_fate fate = owe(rec, owed, n);
-    if (fate != PG_FINE)
+    if (fate != PG_OK)
         return fate;
     write_attempts(rec);
     changes_send(&rec->side->changes, rec->pg);
@@ -320,20 +320,20 @@ static enum pg_fate write_all(struct outcomes_recording *rec)
 static enum pg_fate record(struct outcomes_recording *rec)
 {
     enum pg_fate fate = make_partitions(rec);
-    if (fate != PG_FINE)
+    if (fate != PG_OK)
         return fate;
     fate = refuse_lost(rec);
-    if (fate == PG_FINE && rec->count == 0) {
+    if (fate == PG_OK && rec->count == 0) {
         pg_rollback(rec->pg);
-        return PG_FINE;
+        return PG_OK;
     }
-    if (fate == PG_FINE)
+    if (fate == PG_OK)
         fate = fetch_touched(rec);
-    if (fate == PG_FINE)
+    if (fate == PG_OK)
         fate = fetch_reversals(rec);
-    if (fate == PG_FINE)
+    if (fate == PG_OK)
         fate = fetch_originals(rec);
-    if (fate != PG_FINE)
+    if (fate != PG_OK)
         return fate;
     take_touched(rec);
     changes_begin(&rec->side->changes);
@@ -347,8 +347,8 @@ enum pg_fate pg_record(struct postgresql_store *s, struct pg *pg, void *outcome_
     struct outcomes_recording rec = {
         .s = s, .pg = pg, .side = &s->outcomes, .arena = &s->outcomes.scratch};
     gather(&rec, outcome_slice);
-    enum pg_fate fate = rec.count > 0 ? record(&rec) : PG_FINE;
-    if (fate == PG_FINE && rec.refused > 0) {
+    enum pg_fate fate = rec.count > 0 ? record(&rec) : PG_OK;
+    if (fate == PG_OK && rec.refused > 0) {
         atomic_fetch_add(&s->nodes.refused, (long long)rec.refused);
         log_warning("outcomes_refused", LOG_INT("count", rec.refused),
                     LOG_C("why", "other nodes have their shards by now"));

@@ -125,7 +125,7 @@ static enum pg_fate read_items(struct paging *p, bool brief)
     if (count > 0)
         memcpy(keys, p->order, count * sizeof *keys);
     enum pg_fate fate = fetch_rows(p->pg, keys, count, FETCH_UNLOCKED, !brief, &p->arena, &rows);
-    for (size_t i = 0; fate == PG_FINE && i < p->count; i++)
+    for (size_t i = 0; fate == PG_OK && i < p->count; i++)
         take_items(p->pages[i], p->order + p->first[i], p->first[i + 1] - p->first[i], &rows);
     return fate;
 }
@@ -136,11 +136,11 @@ static enum pg_fate read_pages(struct paging *p)
     pg_begin(p->pg, true);
     ask(p, &due, &next);
     enum pg_fate fate = pg_sync(p->pg);
-    if (fate != PG_FINE)
+    if (fate != PG_OK)
         return fate;
     take_answers(p, pg_result(p->pg, due), pg_result(p->pg, next));
     fate = read_items(p, p->pages[0]->brief);
-    return fate == PG_FINE ? pg_end_read(p->pg) : fate;
+    return fate == PG_OK ? pg_end_read(p->pg) : fate;
 }
 
 enum pg_fate pg_read_pages(struct postgresql_store *s, struct pg *pg, void *request_list)
@@ -151,7 +151,7 @@ enum pg_fate pg_read_pages(struct postgresql_store *s, struct pg *pg, void *requ
     for (size_t i = 0; i < p.count; i++)
         empty(p.pages[i]);
     enum pg_fate fate = read_pages(&p);
-    for (size_t i = 0; fate != PG_FINE && i < p.count; i++) {
+    for (size_t i = 0; fate != PG_OK && i < p.count; i++) {
         for (size_t k = 0; k < p.pages[i]->count; k++)
             callback_free(p.pages[i]->items[k]);
         free(p.pages[i]->items);

@@ -160,7 +160,7 @@ static void visit_object(void *context, const PGresult *r)
 /* An error ends the start: there is no request yet to answer with it. */
 static void must_be_fine(struct postgresql_store *s, enum pg_fate fate)
 {
-    if (fate != PG_FINE)
+    if (fate != PG_OK)
         pg_store_fail(s, buf_c(&s->keeper.why));
 }
 
@@ -174,7 +174,7 @@ static void pg_visit_objects(struct store *store, object_visitor visit, void *co
     int at = pg_exec(&s->keeper, "SELECT revision FROM revision WHERE name='object'");
     enum pg_fate fate = pg_end_read(&s->keeper);
     must_be_fine(s, fate);
-    int64_t known = fate == PG_FINE ? pg_int(pg_result(&s->keeper, at), 0, 0) : 0;
+    int64_t known = fate == PG_OK ? pg_int(pg_result(&s->keeper, at), 0, 0) : 0;
     pg_begin(&s->keeper, true);
     args_int(pg_args(&s->keeper), PG_INT2, OBJECT_AUDIT);
     pg_query(&s->keeper, "SELECT kind,id,document FROM object WHERE kind<>$1 ORDER BY kind,id");
@@ -393,7 +393,7 @@ struct store *postgresql_store_open(const struct postgresql_store_options *optio
         return NULL;
     }
     bool joined = pg_nodes_join(s);
-    if (joined && pg_keeper_look(s, &s->keeper) == PG_FINE)
+    if (joined && pg_keeper_look(s, &s->keeper) == PG_OK)
         return &s->store;
     *ret_why = xstrdup(buf_c(joined ? &s->keeper.why : &s->nodes.pg.why));
     pg_nodes_leave(s);

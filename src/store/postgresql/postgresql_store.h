@@ -156,7 +156,7 @@ static inline struct postgresql_store *postgresql_store_of(struct store *s)
     return store;
 }
 
-/* trying.c: runs a transaction until it is done, refused or hopeless */
+/* transaction_retry.c: runs a transaction until it is done, refused or hopeless */
 typedef enum pg_fate (*pg_work)(struct postgresql_store *s, struct pg *pg, void *what);
 /* STORE_OK; STORE_REFUSED: the database refused it; STORE_BUSY: the database is down and may_refuse
  * is set, nothing was stored; STORE_FAILED. */

@@ -125,9 +125,9 @@ static void put_answers(struct postgresql_store *s, struct pg *pg)
 static int put_take(struct postgresql_store *s, struct pg *pg)
 {
     args_int(pg_args(pg), PG_INT8, (int64_t)s->nodes.member.self);
-    return pg_query_kept(pg,
-                         "UPDATE question q SET taken=true FROM shard s WHERE s.node=$1"
-                         " AND q.shard=s.shard AND NOT q.taken RETURNING q.id,q.app_no,q.scope");
+    return pg_query_prepared(
+        pg, "UPDATE question q SET taken=true FROM shard s WHERE s.node=$1"
+            " AND q.shard=s.shard AND NOT q.taken RETURNING q.id,q.app_no,q.scope");
 }
 
 /* -1: no question waits for an answer. */
@@ -175,13 +175,13 @@ void questions_expire(struct pg_questions *q)
 enum pg_fate questions_step(struct postgresql_store *s, struct pg *pg)
 {
     struct pg_questions *q = &s->questions;
-    pg_begin_kept(pg);
+    pg_begin_generic(pg);
     put_answers(s, pg);
     put_questions(s, pg);
     int taken = put_take(s, pg), answers = put_fetch(s, pg);
     pg_commit(pg);
     enum pg_fate fate = pg_sync(pg);
-    bool good = fate == PG_FINE;
+    bool good = fate == PG_OK;
     if (good && answers >= 0)
         end_some(&q->waiting, pg_result(pg, answers));
     int count = good ? PQntuples(pg_result(pg, taken)) : 0;

@@ -48,7 +48,7 @@ enum pg_fate pg_read_report(struct postgresql_store *s, struct pg *pg, void *rep
     q->rows = NULL;
     q->count = 0;
     enum pg_fate fate = pg_end_read(pg);
-    if (fate != PG_FINE)
+    if (fate != PG_OK)
         return fate;
     const PGresult *r = pg_result(pg, at);
     size_t n = (size_t)PQntuples(r);
@@ -67,7 +67,7 @@ enum pg_fate pg_read_report(struct postgresql_store *s, struct pg *pg, void *rep
             .earnings_micros = {pg_money(r, row, 7), pg_money(r, row, 8)},
         };
     }
-    return PG_FINE;
+    return PG_OK;
 }
 
 /* --- objects ---------------------------------------------------------------------------------- */
@@ -84,7 +84,7 @@ enum pg_fate pg_read_objects(struct postgresql_store *s, struct pg *pg, void *ob
     int at = pg_query(pg, "SELECT id,document FROM object WHERE kind=$1 AND id>=$2 AND id<$3"
                           " ORDER BY id DESC LIMIT $4");
     enum pg_fate fate = pg_end_read(pg);
-    if (fate != PG_FINE)
+    if (fate != PG_OK)
         return fate;
     const PGresult *r = pg_result(pg, at);
     size_t n = (size_t)PQntuples(r);
@@ -94,7 +94,7 @@ enum pg_fate pg_read_objects(struct postgresql_store *s, struct pg *pg, void *ob
     for (size_t i = 0; i < list->count; i++)
         list->rows[i] = (struct object_row){arena_str(&list->arena, pg_str(r, (int)i, 0)),
                                             arena_str(&list->arena, pg_str(r, (int)i, 1))};
-    return PG_FINE;
+    return PG_OK;
 }
 
 /* --- one callback ----------------------------------------------------------------------------- */
@@ -113,18 +113,18 @@ static enum pg_fate find_key(struct postgresql_store *s, struct pg *pg, uint32_t
 {
     *ret_found = false;
     if (event_id.n > LIMIT_EVENT_ID_BYTES)
-        return PG_FINE;
+        return PG_OK;
     args_int(pg_args(pg), PG_INT4, account_no);
     args_key(&pg->args, event_key(&s->secret, account_no, event_id));
     int at = pg_query(pg, "SELECT event_no,period FROM event_key WHERE account_no=$1 AND key=$2");
     enum pg_fate fate = pg_sync(pg);
-    if (fate != PG_FINE)
+    if (fate != PG_OK)
         return fate;
     const PGresult *r = pg_result(pg, at);
     *ret_found = PQntuples(r) > 0;
     if (*ret_found)
         *ret = (struct fetch_key){account_no, (uint64_t)pg_int(r, 0, 0), (int32_t)pg_int(r, 0, 1)};
-    return PG_FINE;
+    return PG_OK;
 }
 
 static enum pg_fate get_row(struct postgresql_store *s, struct pg *pg, struct callback_get *get,
@@ -136,9 +136,9 @@ static enum pg_fate get_row(struct postgresql_store *s, struct pg *pg, struct ca
     get->status = STORE_NOT_FOUND;
     pg_begin_snapshot(pg);
     enum pg_fate fate = find_key(s, pg, get->account_no, get->event_id, &key, &found);
-    if (fate == PG_FINE && found)
+    if (fate == PG_OK && found)
         fate = fetch_rows(pg, &key, 1, FETCH_UNLOCKED, true, arena, &rows);
-    if (fate != PG_FINE)
+    if (fate != PG_OK)
         return fate;
     args_int(pg_args(pg), PG_INT4, get->account_no);
     args_int(&pg->args, PG_INT8, found ? (int64_t)key.event_no : 0);
@@ -146,12 +146,12 @@ static enum pg_fate get_row(struct postgresql_store *s, struct pg *pg, struct ca
                           "request_headers,response_headers,response_body FROM attempt"
                           " WHERE account_no=$1 AND event_no=$2 ORDER BY at_ms,number");
     fate = pg_end_read(pg);
-    if (fate != PG_FINE || rows.count == 0 || rows.rows[0].event.lane == LANE_NONE)
+    if (fate != PG_OK || rows.count == 0 || rows.rows[0].event.lane == LANE_NONE)
         return fate;
     get->status = STORE_OK;
     pg_row_show(&rows.rows[0], &get->arena, &get->row);
     read_log(pg_result(pg, at), get);
-    return PG_FINE;
+    return PG_OK;
 }
 
 enum pg_fate pg_read_callback(struct postgresql_store *s, struct pg *pg, void *callback_get)
@@ -270,7 +270,7 @@ static enum pg_fate find_places(struct postgresql_store *s, struct pg *pg,
     *ret = arena_zalloc(arena, sizeof **ret);
     if (l->event_id.p) {
         enum pg_fate fate = find_key(s, pg, l->account_no, l->event_id, *ret, &found);
-        *ret_count = fate == PG_FINE && found;
+        *ret_count = fate == PG_OK && found;
         return fate;
     }
     int64_t after = newest ? INT64_MAX : 0;
@@ -283,14 +283,14 @@ static enum pg_fate find_places(struct postgresql_store *s, struct pg *pg,
                         newest ? "first_event_no<$2" : "coalesce(next>$2+1,true)",
                         newest ? "DESC" : "ASC");
     enum pg_fate fate = pg_sync(pg);
-    if (fate != PG_FINE)
+    if (fate != PG_OK)
         return fate;
     const PGresult *r = pg_result(pg, at);
     *ret_count = (size_t)PQntuples(r);
     *ret = arena_zalloc(arena, *ret_count * sizeof **ret + 1);
     for (size_t i = 0; i < *ret_count; i++)
         (*ret)[i].period = (int32_t)pg_int(r, (int)i, 0);
-    return PG_FINE;
+    return PG_OK;
 }
 
 /* Takes all attempts of one event, from the result's row `at` on; returns their number. */
@@ -321,7 +321,7 @@ static enum pg_fate read_list_attempts(struct pg *pg, struct callback_list *l)
             count++;
         }
     if (count == 0)
-        return PG_FINE;
+        return PG_OK;
     args_int(pg_args(pg), PG_INT4, l->account_no);
     args_column(&pg->args, &wanted);
     buf_free(&wanted.bytes);
@@ -332,7 +332,7 @@ static enum pg_fate read_list_attempts(struct pg *pg, struct callback_list *l)
                         " ORDER BY event_no,number DESC,at_ms DESC",
                         l->attempts == ATTEMPTS_ALL ? "" : "DISTINCT ON(event_no)");
     enum pg_fate fate = pg_sync(pg);
-    const PGresult *r = fate == PG_FINE ? pg_result(pg, at) : NULL;
+    const PGresult *r = fate == PG_OK ? pg_result(pg, at) : NULL;
     for (int i = 0; r && i < PQntuples(r);)
         i += take_attempts(l, r, i);
     return fate;
@@ -350,16 +350,16 @@ static enum pg_fate read_list(struct postgresql_store *s, struct pg *pg, struct 
     pg_begin_snapshot(pg);
     enum pg_fate fate = find_places(s, pg, l, arena, &places, &count);
     add_filters(&sql, l);
-    for (size_t i = 0; fate == PG_FINE && i < count && !l->more; i++) {
+    for (size_t i = 0; fate == PG_OK && i < count && !l->more; i++) {
         int at = ask_list(pg, l, &places[i], buf_c(&sql));
         fate = pg_sync(pg);
-        if (fate == PG_FINE)
+        if (fate == PG_OK)
             take_rows(l, pg_result(pg, at));
     }
     buf_free(&sql);
-    if (fate == PG_FINE && l->attempts)
+    if (fate == PG_OK && l->attempts)
         fate = read_list_attempts(pg, l);
-    return fate == PG_FINE ? pg_end_read(pg) : fate;
+    return fate == PG_OK ? pg_end_read(pg) : fate;
 }
 
 enum pg_fate pg_read_list(struct postgresql_store *s, struct pg *pg, void *callback_list)

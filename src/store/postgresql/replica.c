@@ -98,7 +98,7 @@ static bool ask_written(struct pg *primary, struct position *ret)
         return false;
     int at = pg_exec(primary, "SELECT ('x'||left(pg_walfile_name(at),8))::bit(32)::int,at"
                               " FROM pg_current_wal_flush_lsn() AS at");
-    if (pg_sync(primary) != PG_FINE)
+    if (pg_sync(primary) != PG_OK)
         return false;
     const PGresult *row = pg_result(primary, at);
     *ret = (struct position){pg_int(row, 0, 0), pg_int(row, 0, 1)};
@@ -114,7 +114,7 @@ static bool ask_replayed(struct postgresql_store *s, struct pg *replica, struct 
     int at = pg_exec(replica, "SELECT pg_last_wal_replay_lsn(),pg_is_in_recovery(),"
                               "(SELECT value FROM meta WHERE name='hash_secret'),"
                               "(SELECT timeline_id FROM pg_control_checkpoint())");
-    if (pg_sync(replica) != PG_FINE)
+    if (pg_sync(replica) != PG_OK)
         return false;
     const PGresult *row = pg_result(replica, at);
     struct str secret = pg_str(row, 0, 2);
@@ -178,9 +178,9 @@ static bool read_at(struct postgresql_store *s, struct pg_replica *r, struct pg 
     enum pg_fate fate = work(s, replica, what);
     if (fate == PG_LOST)
         set_state(r, STORE_REPLICA_AWAY, buf_c(&replica->why));
-    else if (fate != PG_FINE) /* usually cancelled by a conflict with replay */
+    else if (fate != PG_OK) /* usually cancelled by a conflict with replay */
         log_info("read_replica_refused", LOG_STR("why", buf_str(&replica->why)));
-    return fate == PG_FINE;
+    return fate == PG_OK;
 }
 
 bool pg_replica_read(struct pg_reader *reader, enum request_kind kind, pg_read_work work,

@@ -140,9 +140,9 @@ void rows_insert_send(struct pg *pg, const struct pg_table *t)
     if (table_rows(t) == 0)
         return;
     args_table(pg_args(pg), t);
-    pg_query_kept(pg,
-                  "INSERT INTO event(" ROW_FIRST_COLUMNS ",due_ms,manual,failed_attempts,slot,"
-                  "attempts,counted,resend_no,erased) SELECT *,false,0,0,0,0,0,false FROM unnest("
-                  "$1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22,"
-                  "$23,$24,$25,$26,$27,$28,$29,$30)");
+    pg_query_prepared(
+        pg, "INSERT INTO event(" ROW_FIRST_COLUMNS ",due_ms,manual,failed_attempts,slot,"
+            "attempts,counted,resend_no,erased) SELECT *,false,0,0,0,0,0,false FROM unnest("
+            "$1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22,"
+            "$23,$24,$25,$26,$27,$28,$29,$30)");
 }

@@ -33,7 +33,7 @@ enum pg_fate pg_read_statement(struct postgresql_store *s, struct pg *pg, void *
     pg_visit(pg, add_to_statement, &maker);
     enum pg_fate fate = pg_end_read(pg);
     statement_end(&maker);
-    if (fate != PG_FINE) {
+    if (fate != PG_OK) {
         free(query->apps);
         query->apps = NULL;
         query->count = 0;
@@ -66,7 +66,7 @@ enum pg_fate pg_read_intraday(struct postgresql_store *s, struct pg *pg, void *i
             "count(*) FILTER (WHERE pays) AS pays,sum(r)::text AS micros FROM d GROUP BY slot) n"
             " LEFT JOIN (SELECT slot,count(*) AS active FROM f GROUP BY slot) a USING(slot)");
     enum pg_fate fate = pg_end_read(pg);
-    if (fate != PG_FINE)
+    if (fate != PG_OK)
         return fate;
     const PGresult *r = pg_result(pg, at);
     q->complete = true;
@@ -81,7 +81,7 @@ enum pg_fate pg_read_intraday(struct postgresql_store *s, struct pg *pg, void *i
             .earnings_micros = pg_money(r, i, 4),
         };
     }
-    return PG_FINE;
+    return PG_OK;
 }
 
 /* --- counts ----------------------------------------------------------------------------------- */
@@ -107,7 +107,7 @@ enum pg_fate pg_read_count(struct postgresql_store *s, struct pg *pg, void *call
                           " AND ($2=0 OR app_no=$2) AND accepted_ms>=$3 AND accepted_ms<$4"
                           " AND state=ANY($5) GROUP BY app_no ORDER BY app_no");
     enum pg_fate fate = pg_end_read(pg);
-    if (fate != PG_FINE)
+    if (fate != PG_OK)
         return fate;
     const PGresult *r = pg_result(pg, at);
     c->count = (size_t)PQntuples(r);
@@ -115,7 +115,7 @@ enum pg_fate pg_read_count(struct postgresql_store *s, struct pg *pg, void *call
     for (size_t i = 0; i < c->count; i++)
         c->apps[i] =
             (struct callback_count_row){(uint32_t)pg_int(r, (int)i, 0), pg_int(r, (int)i, 1)};
-    return PG_FINE;
+    return PG_OK;
 }
 
 /* --- books ------------------------------------------------------------------------------------ */
@@ -160,13 +160,13 @@ static enum pg_fate read_day(struct pg *pg, struct books_day *d)
     pg_query(pg, "SELECT " ROW_WITHOUT_BODY " FROM event e WHERE e.account_no=$1 AND e.day=$2");
     pg_visit(pg, add_to_day, d);
     enum pg_fate fate = pg_end_read(pg);
-    if (fate != PG_FINE)
+    if (fate != PG_OK)
         return fate;
     add_ledger(d, pg_result(pg, ledger));
     const PGresult *r = pg_result(pg, earnings);
     for (int i = 0; i < PQntuples(r); i++)
         books_day_earnings(d, (uint32_t)pg_int(r, i, 0), pg_money(r, i, 1), pg_money(r, i, 2));
-    return PG_FINE;
+    return PG_OK;
 }
 
 /* Finds the first day after the check's position that has report sums or books. */
@@ -187,7 +187,7 @@ static enum pg_fate next_day(struct pg *pg, const struct books_check *c, bool *r
     }
     enum pg_fate fate = pg_end_read(pg);
     *ret_found = false;
-    for (int i = 0; fate == PG_FINE && i < 2; i++) {
+    for (int i = 0; fate == PG_OK && i < 2; i++) {
         const PGresult *r = pg_result(pg, at[i]);
         if (PQntuples(r) == 0)
             continue;
@@ -205,18 +205,18 @@ enum pg_fate pg_read_books(struct postgresql_store *s, struct pg *pg, void *book
 {
     struct books_check *check = books_check;
     int64_t begin_ms = env_mono_ms(s->env);
-    enum pg_fate fate = PG_FINE;
-    while (fate == PG_FINE) {
+    enum pg_fate fate = PG_OK;
+    while (fate == PG_OK) {
         struct books_day d = {0};
         bool found;
         fate = next_day(pg, check, &found, &d);
-        if (fate != PG_FINE || !found)
+        if (fate != PG_OK || !found)
             break;
         check->more = check->callbacks >= check->callbacks_most || check->days >= BOOKS_DAYS_MOST;
         if (check->more)
             break;
         fate = read_day(pg, &d);
-        if (fate == PG_FINE)
+        if (fate == PG_OK)
             books_day_end(&d, check);
         books_day_free(&d);
     }

@@ -159,7 +159,7 @@ static bool read_meta(struct pg *pg, const struct pg_schema_wants *wants, struct
                          " WHERE name='hash_secret'");
     int copies = pg_exec(pg, "SELECT count(*) FROM meta WHERE name='" PG_META_COPY_POSITION "'");
     pg_commit(pg);
-    if (pg_sync(pg) != PG_FINE)
+    if (pg_sync(pg) != PG_OK)
         return false;
     if (pg_int(pg_result(pg, copies), 0, 0))
         return pg_refuse(pg, "a copy into this database is not finished: run the same `postbackd"
@@ -231,7 +231,7 @@ static enum pg_fate make_missing(struct pg *pg, enum pg_partition kind, int32_t 
         at[i] = pg_exec_f(pg, "SELECT to_regclass('%s_%d') IS NULL", partitioned[i].table,
                           number + PG_PARTITION_NAME);
     enum pg_fate fate = pg_sync(pg);
-    if (fate != PG_FINE)
+    if (fate != PG_OK)
         return fate;
     for (size_t i = 0; i < ARRAY_LEN(partitioned); i++)
         missing[i] = partitioned[i].kind == kind && pg_int(pg_result(pg, at[i]), 0, 0);
@@ -247,14 +247,14 @@ enum pg_fate pg_partition_make(struct pg *pg, struct pg_partitions *p, enum pg_p
 {
     for (size_t i = 0; i < p->known[kind].count; i++)
         if (p->known[kind].numbers[i] == number)
-            return PG_FINE;
+            return PG_OK;
     enum pg_fate fate = make_missing(pg, kind, number);
-    if (fate != PG_FINE)
+    if (fate != PG_OK)
         return fate;
     p->known[kind].numbers = xgrow(p->known[kind].numbers, &p->known[kind].capacity,
                                    p->known[kind].count + 1, sizeof *p->known[kind].numbers);
     p->known[kind].numbers[p->known[kind].count++] = number;
-    return PG_FINE;
+    return PG_OK;
 }
 
 #define DROP_MOST 8 /* in one transaction; further ones wait for the next time */
@@ -311,11 +311,11 @@ static enum pg_fate keep_awaited(struct pg *pg, int32_t first, struct buf *names
     int waiting = pg_exec(pg, "SELECT coalesce(min(period),2147483647) FROM waiting");
     int at = ask_partitions(pg, "body");
     enum pg_fate fate = pg_sync(pg);
-    if (fate != PG_FINE)
+    if (fate != PG_OK)
         return fate;
     int64_t least = pg_int(pg_result(pg, waiting), 0, 0);
     (void)list_below(pg_result(pg, at), "body", first < least ? first : (int32_t)least, names);
-    return PG_FINE;
+    return PG_OK;
 }
 
 /* Attempts of callbacks that are not final are kept: those up to this week move to attempt_kept.
@@ -343,12 +343,12 @@ enum pg_fate pg_partitions_drop(struct pg *pg, enum pg_partition kind, int32_t f
     pg_exec(pg, "SELECT set_config('lock_timeout','500',true)");
     int at = ask_partitions(pg, table);
     enum pg_fate fate = pg_sync(pg);
-    int32_t last = fate == PG_FINE ? list_below(pg_result(pg, at), table, first, &names) : 0;
+    int32_t last = fate == PG_OK ? list_below(pg_result(pg, at), table, first, &names) : 0;
     if (names.n > 0 && kind == PARTITION_PERIOD)
         fate = keep_awaited(pg, first, &names);
     else if (names.n > 0)
         keep_attempts(pg, last);
-    if (fate == PG_FINE) {
+    if (fate == PG_OK) {
         if (names.n > 0)
             pg_exec_f(pg, "DROP TABLE %s", buf_c(&names));
         pg_commit(pg);

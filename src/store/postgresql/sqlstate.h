@@ -6,11 +6,12 @@
 #include <stdbool.h>
 
 enum pg_fate {
-    PG_FINE,    /* every statement succeeded */
+    PG_OK,      /* every statement succeeded */
     PG_NOT_NOW, /* refused for a reason that passes: rolled back */
     PG_LOST,    /* the connection broke: rolled back, or committed if a COMMIT was under way */
     PG_REFUSED, /* refused for another reason: rolled back */
-    PG_ABSENT,  /* not from the server: an earlier commit in doubt did not happen (trying.c) */
+    PG_ABSENT,  /* not from the server: an earlier commit in doubt did not happen
+                   (transaction_retry.c) */
 };
 
 #define SQLSTATE_BYTES 6 /* including the zero */

@@ -35,7 +35,7 @@ static enum pg_fate look_through(struct pg *pg, struct lane_waiting *w, enum lan
     int at = pg_query(pg, "SELECT accepted_ms FROM waiting WHERE account_no=$1"
                           " AND lane IN($2,-$2) AND pending ORDER BY event_no LIMIT 1");
     enum pg_fate fate = pg_sync(pg);
-    if (fate == PG_FINE && PQntuples(pg_result(pg, at)) > 0)
+    if (fate == PG_OK && PQntuples(pg_result(pg, at)) > 0)
         w->oldest_accepted_ms[kind] = pg_int(pg_result(pg, at), 0, 0);
     return fate;
 }
@@ -53,12 +53,12 @@ enum pg_fate pg_read_waiting(struct postgresql_store *s, struct pg *pg, void *la
     pg_begin_snapshot(pg);
     int counts = ask_counts(pg, w), oldest = ask_oldest(pg, w);
     enum pg_fate fate = pg_sync(pg);
-    if (fate != PG_FINE)
+    if (fate != PG_OK)
         return fate;
     read_by_kind(pg_result(pg, counts), w->count);
     read_by_kind(pg_result(pg, oldest), w->oldest_accepted_ms);
-    for (int kind = LANE_NONE + 1; fate == PG_FINE && kind < LANE_KINDS; kind++)
+    for (int kind = LANE_NONE + 1; fate == PG_OK && kind < LANE_KINDS; kind++)
         if (w->count[kind] > 0 && w->oldest_accepted_ms[kind] == 0)
             fate = look_through(pg, w, (enum lane_kind)kind);
-    return fate == PG_FINE ? pg_end_read(pg) : fate;
+    return fate == PG_OK ? pg_end_read(pg) : fate;
 }

@@ -19,10 +19,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define PG_KEPT_MOST 128
-#define PG_KEPT_NAME 32 /* bytes, including the zero */
+#define PG_PREPARED_MOST 128
+#define PG_PREPARED_NAME_BYTES 32 /* bytes, including the zero */
 
-struct pg_kept_one {
+struct pg_prepared_statement {
     uint64_t hash;         /* of the text */
     uint32_t number;       /* of the last name; counted from 1 */
     uint32_t there;        /* of the name that the server has at this point of the trip; 0: none */
@@ -34,31 +34,33 @@ struct pg_kept_one {
 };
 
 /* What precedes a statement in the pipeline. */
-enum kept_step { KEPT_USE, KEPT_GIVE, KEPT_GIVE_ANEW };
+enum prepare_step { PREPARE_NOT, PREPARE_FIRST, PREPARE_AGAIN };
 
 /* Of one connection; zero-initialised: nothing is known. */
-struct pg_kept {
+struct pg_prepared {
     /* is_direct: prepared statements work; is_known: this was found out */
     bool is_known, is_direct;
     bool is_refused; /* a name was refused: none are used any more */
     int asked_at;    /* the trip's statement that reads the process number, + 1; 0: none */
     int count;
-    struct pg_kept_one ones[PG_KEPT_MOST];
+    struct pg_prepared_statement ones[PG_PREPARED_MOST];
 };
 
-static inline bool kept_holds(const struct pg_kept *kept)
+static inline bool prepared_is_usable(const struct pg_prepared *prepared)
 {
-    return kept->is_direct && !kept->is_refused;
+    return prepared->is_direct && !prepared->is_refused;
 }
-/* The entry of the text. NULL: too many texts. Valid until kept_forget. */
-struct pg_kept_one *kept_find(struct pg_kept *kept, const char *sql);
+/* The entry of the text. NULL: too many texts. Valid until prepared_forget. */
+struct pg_prepared_statement *prepared_find(struct pg_prepared *prepared, const char *sql);
 /* Counts a use for so many rows. */
-enum kept_step kept_use(struct pg_kept_one *one, uint64_t rows, int64_t now_mono_ms);
+enum prepare_step prepared_use(struct pg_prepared_statement *one, uint64_t rows,
+                               int64_t now_mono_ms);
 /* Notes the results of DEALLOCATE and Prepare; not called if the trip failed before them. */
-void kept_learn(struct pg_kept_one *one, uint32_t number, bool dropped, bool given);
-void kept_name(const struct pg_kept_one *one, char ret[PG_KEPT_NAME]);
-void kept_name_before(const struct pg_kept_one *one, char ret[PG_KEPT_NAME]); /* the name to drop */
-void kept_forget(struct pg_kept *kept); /* the connection has ended */
+void prepared_learn(struct pg_prepared_statement *one, uint32_t number, bool dropped, bool given);
+void prepared_name(const struct pg_prepared_statement *one, char ret[PG_PREPARED_NAME_BYTES]);
+void prepared_old_name(const struct pg_prepared_statement *one,
+                       char ret[PG_PREPARED_NAME_BYTES]); /* the name to drop */
+void prepared_forget(struct pg_prepared *prepared);       /* the connection has ended */
 /* True if the error is about a prepared statement, or may be: from the server, or from a pooler
  * that ended the connection. */
-bool kept_is_about_names(const char *sqlstate);
+bool prepared_is_refused(const char *sqlstate);

@@ -46,7 +46,7 @@ enum pg_fate pg_sync_commit(struct postgresql_store *s, struct pg *pg)
     int64_t begin_us = timing_now_us();
     pg_commit(pg);
     enum pg_fate fate = pg_sync(pg);
-    if (fate == PG_FINE) {
+    if (fate == PG_OK) {
         atomic_fetch_add(&s->numbers.commits, 1);
         timing_add_since(&s->numbers.timings[STORE_TIME_COMMIT], begin_us);
     }
@@ -78,7 +78,7 @@ static enum pg_fate try_write_once(struct postgresql_store *s, struct pg_side *s
     side->changes.added = (struct pg_counts){0};
     pg_numbers_begin(&s->numbers, side->weight);
     enum pg_fate fate = try_once(s, &side->pg, work, what, ret_reached);
-    pg_numbers_end(&s->numbers, side->weight, fate == PG_FINE ? &side->changes.added : NULL);
+    pg_numbers_end(&s->numbers, side->weight, fate == PG_OK ? &side->changes.added : NULL);
     return fate;
 }
 
@@ -163,7 +163,7 @@ enum store_status pg_try_write(struct postgresql_store *s, struct pg_side *side,
         if (side->unknown && side == &s->changes)
             pg_changes_refuse_old(s);
         enum pg_fate fate = try_write_once(s, side, work, what, &t.reached);
-        if (fate == PG_FINE) {
+        if (fate == PG_OK) {
             pg_store_note_away(s, &side->pg, false);
             return STORE_OK;
         }
@@ -180,7 +180,7 @@ enum store_status pg_try_read(struct postgresql_store *s, struct pg *pg, pg_work
         if (atomic_load(&s->numbers.failed))
             return STORE_FAILED;
         enum pg_fate fate = try_once(s, pg, work, what, &reached);
-        if (fate == PG_FINE)
+        if (fate == PG_OK)
             return STORE_OK;
         bool again = fate == PG_LOST || (fate == PG_REFUSED && ++refusals < REFUSALS_ENOUGH);
         bool long_enough = env_mono_ms(env_real()) - begin_ms > PG_PATIENCE_MS;
