@@ -53,10 +53,10 @@ void request_list_join(struct request_list *to, struct request_list *more)
     *more = (struct request_list){0};
 }
 
-bool request_list_has_time(const struct request_list *list)
+bool request_list_is_deferrable(const struct request_list *list)
 {
     const struct request *r = list->first;
-    while (r && request_has_time(r->kind))
+    while (r && request_is_deferrable(r->kind))
         r = r->next;
     return !r;
 }
@@ -139,7 +139,7 @@ void queue_init(struct queue *q)
     ASSERT(pthread_cond_init(&q->wake, &attributes) == 0);
     pthread_condattr_destroy(&attributes);
     q->list = (struct request_list){0};
-    q->dozing = false;
+    q->batching = false;
     q->served_last = 0;
     q->by_turns = false;
     memset(q->under_way, 0, sizeof q->under_way);
@@ -158,7 +158,7 @@ void queue_post(struct queue *q, struct request *r)
     ASSERT(pthread_mutex_lock(&q->mutex) == 0);
     /* Signal for the first request only, but with takers by turns for each one: the requests that
      * are there already may have to wait for another taker's account. */
-    bool wakes = q->dozing ? !request_has_time(r->kind) : !q->list.first || q->by_turns;
+    bool wakes = q->batching ? !request_is_deferrable(r->kind) : !q->list.first || q->by_turns;
     request_list_add(&q->list, r);
     if (wakes)
         pthread_cond_signal(&q->wake);
@@ -183,16 +183,16 @@ static void wait_for_any(struct queue *q, int64_t wait_ms)
                            : pthread_cond_timedwait(&q->wake, &q->mutex, &until);
 }
 
-void queue_doze(struct queue *q, int64_t until_us)
+void queue_wait_batch(struct queue *q, int64_t until_us)
 {
     struct timespec until = {.tv_sec = (time_t)(until_us / 1000000),
                              .tv_nsec = (long)(until_us % 1000000) * 1000};
     int code = 0;
     ASSERT(pthread_mutex_lock(&q->mutex) == 0);
-    q->dozing = true;
-    while (code == 0 && request_list_has_time(&q->list))
+    q->batching = true;
+    while (code == 0 && request_list_is_deferrable(&q->list))
         code = pthread_cond_timedwait(&q->wake, &q->mutex, &until);
-    q->dozing = false;
+    q->batching = false;
     ASSERT(pthread_mutex_unlock(&q->mutex) == 0);
 }
 

@@ -36,7 +36,7 @@ static inline bool request_is_scan(enum request_kind kind)
 }
 
 /* True if nobody waits for the answer, so that the commit may be delayed to take more requests. */
-static inline bool request_has_time(enum request_kind kind)
+static inline bool request_is_deferrable(enum request_kind kind)
 {
     return kind == REQUEST_OUTCOMES;
 }
@@ -54,7 +54,7 @@ struct request *request_list_take(struct request_list *list); /* NULL: empty */
 /* moves all of `more` to the end of `to` */
 void request_list_join(struct request_list *to, struct request_list *more);
 /* true if all its requests are deferrable, or if it is empty */
-bool request_list_has_time(const struct request_list *list);
+bool request_list_is_deferrable(const struct request_list *list);
 struct request *request_new(enum request_kind kind, void *what);
 /* Sets the status of the caller's struct and posts its `done`. Only for kinds up to REQUEST_FEED,
  * not for those between the store's threads. */
@@ -70,7 +70,7 @@ struct queue {
     pthread_cond_t wake;
     struct request_list list;
     /* a thread is in queue_wait_batch: a deferrable request does not wake it */
-    bool dozing;
+    bool batching;
     /* set when queue_take_turn is used; only then do the members below mean anything: */
     bool by_turns;
     uint32_t served_last;             /* the account */
@@ -83,7 +83,7 @@ void queue_post(struct queue *q, struct request *r);
 /* Waits at most wait_ms for a request. True if there is one. */
 bool queue_has_any(struct queue *q, int64_t wait_ms);
 /* Waits until timing_now_us() is until_us or a request arrives that is not deferrable. */
-void queue_doze(struct queue *q, int64_t until_us);
+void queue_wait_batch(struct queue *q, int64_t until_us);
 /* Takes all requests, after waiting for the first at most wait_ms (negative: without end). */
 struct request_list queue_take_all(struct queue *q, int64_t wait_ms);
 /* Takes one request, after waiting at most wait_ms (negative: without end); NULL: none came. */

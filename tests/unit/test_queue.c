@@ -45,7 +45,7 @@ static void outcomes_wait_until_the_time_is_over(void)
 {
     int64_t until_us = timing_now_us() + SHORT_US;
     post(REQUEST_OUTCOMES);
-    queue_doze(&queue, until_us);
+    queue_wait_batch(&queue, until_us);
     CHECK(timing_now_us() >= until_us);
     expect((enum request_kind[]){REQUEST_OUTCOMES}, 1);
 }
@@ -56,7 +56,7 @@ static void what_somebody_waits_for_ends_it(void)
     pthread_t other;
     post(REQUEST_OUTCOMES);
     REQUIRE(pthread_create(&other, NULL, post_two_later, NULL) == 0);
-    queue_doze(&queue, begin_us + LONG_US);
+    queue_wait_batch(&queue, begin_us + LONG_US);
     int64_t slept_us = timing_now_us() - begin_us;
     pthread_join(other, NULL);
     CHECK(slept_us >= 40000 && slept_us < LONG_US);
@@ -68,7 +68,7 @@ static void it_does_not_begin_where_somebody_waits(void)
     int64_t begin_us = timing_now_us();
     post(REQUEST_STOP);
     post(REQUEST_OUTCOMES);
-    queue_doze(&queue, begin_us + LONG_US);
+    queue_wait_batch(&queue, begin_us + LONG_US);
     CHECK(timing_now_us() - begin_us < LONG_US);
     expect((enum request_kind[]){REQUEST_STOP, REQUEST_OUTCOMES}, 2);
 }

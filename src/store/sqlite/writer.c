@@ -525,10 +525,10 @@ static int64_t wait_ms(struct sqlite_store *s)
  * moment for more, or for another request that needs a group. */
 static void gather_outcomes(struct sqlite_store *s, struct request_list *todo)
 {
-    if (!todo->first || !request_list_has_time(todo) || s->writer.stalled.first ||
+    if (!todo->first || !request_list_is_deferrable(todo) || s->writer.stalled.first ||
         s->writer.stopping)
         return;
-    queue_doze(&s->to_writer, todo->first->asked_us + OUTCOMES_PATIENCE_US);
+    queue_wait_batch(&s->to_writer, todo->first->asked_us + OUTCOMES_PATIENCE_US);
     struct request_list more = queue_take_all(&s->to_writer, 0);
     request_list_join(todo, &more);
 }
