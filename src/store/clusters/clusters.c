@@ -212,7 +212,7 @@ static void close_all(struct store *s)
         ASSERT(pthread_join(c->parts[i].keeper, NULL) == 0);
     for (size_t i = c->count; i-- > 0;)
         close_part(c, i);
-    free(c->aside);
+    free(c->unrouted);
     cluster_map_free(c->accounts);
     cluster_map_free(c->apps);
     pthread_mutex_destroy(&c->opening);

@@ -4,7 +4,7 @@
  * audit log of their changes, besides the events of its own accounts. Each other cluster has all
  * events of its accounts with everything that follows from them, and the audit log of actions on
  * them. The partner's document names its cluster for good, and the caller passes it on
- * (store_place). Only the operations in spread.c span clusters. Each cluster has its own nodes,
+ * (store_place). Only the operations in fanout.c span clusters. Each cluster has its own nodes,
  * shards and leases, so one that is down does not hold up the others.
  *
  * All clusters have the same hash secret, which shows that they belong together. Each has its
@@ -20,7 +20,7 @@
 #define CLUSTERS_MAGIC 0xC1057E25u
 
 struct clusters;
-struct piece; /* the part of a request that goes to one cluster */
+struct cluster_request; /* the part of a request that goes to one cluster */
 
 struct part {
     struct clusters *all;
@@ -56,12 +56,12 @@ struct clusters {
     atomic_llong changed, told, heard;
     bool started;
     atomic_bool stopping;
-    atomic_llong split_bytes;   /* of unfinished requests with events of several clusters */
-    pthread_mutex_t lock;       /* guards the members below */
-    struct piece *again;        /* parts of requests that must be submitted again */
-    bool keeper_over;           /* no keeper submits them again any more */
-    struct lane_backlog *aside; /* waiting lanes of apps that are not known yet */
-    size_t aside_count, aside_capacity;
+    atomic_llong split_bytes;      /* of unfinished requests with events of several clusters */
+    pthread_mutex_t lock;          /* guards the members below */
+    struct cluster_request *again; /* parts of requests that must be submitted again */
+    bool keeper_over;              /* no keeper submits them again any more */
+    struct lane_backlog *unrouted; /* waiting lanes of apps that are not known yet */
+    size_t unrouted_count, unrouted_capacity;
 };
 
 static inline struct clusters *clusters_of(struct store *s)
@@ -82,30 +82,33 @@ struct store *clusters_reach(struct clusters *c, uint32_t index);
  * time. Only for tasks that count and pass on. */
 extern struct executor clusters_here;
 
-/* spread.c: operations that may concern several clusters */
+/* fanout.c: operations that may concern several clusters */
 void clusters_submit(struct clusters *c, struct intake_batch *batch);
 void clusters_list_objects(struct clusters *c, struct object_list *list);
 void clusters_check_books(struct clusters *c, struct books_check *check);
 void clusters_get_numbers(struct store *s, struct store_numbers *ret);
-void piece_submit(struct piece *p);
-struct piece *piece_next(const struct piece *p);
-struct piece *piece_before(struct piece *p, struct piece *list); /* the list with p in front */
+void cluster_request_submit(struct cluster_request *p);
+struct cluster_request *cluster_request_next(const struct cluster_request *p);
+/* the list with p in front */
+struct cluster_request *cluster_request_push(struct cluster_request *p,
+                                             struct cluster_request *list);
 
-/* keeper.c: changes in the home, late clusters, resubmitted requests */
+/* cluster_keeper.c: changes in the home, late clusters, resubmitted requests */
 void clusters_change_object(struct clusters *c, struct object_change *change);
 void clusters_feed(struct clusters *c, struct object_feed *feed);
 void clusters_watch(struct store *s, struct store_watcher *watcher);
 bool clusters_fresh(struct leases *l, int64_t mono_ms);
 void clusters_wake_keepers(struct clusters *c);
-void clusters_again(struct clusters *c, struct piece *p);
+void clusters_submit_again(struct clusters *c, struct cluster_request *p);
 void *clusters_keeper_main(void *part);
 void clusters_init_part(struct clusters *c, uint32_t index);
 /* Opens a cluster. False: *ret_why says why. */
 MUST_CHECK bool clusters_open_part(struct clusters *c, uint32_t index, char **ret_why);
 
-/* aside.c: waiting lanes and callbacks as a cluster announces them, on the cluster's threads */
-void clusters_tell_waiting(struct part *p, const struct lane_backlog *lanes, size_t count);
+/* unrouted.c: waiting lanes and callbacks as a cluster announces them, on the cluster's threads */
+void clusters_announce_waiting(struct part *p, const struct lane_backlog *lanes, size_t count);
 void clusters_owed(struct owed_sink *sink, struct callback **callbacks, size_t count);
 /* the app has been placed; any thread */
 void clusters_app_known(struct clusters *c, uint32_t app_no);
-void clusters_tell_aside(struct clusters *c); /* announces the lanes whose apps are known by now */
+void clusters_retry_unrouted(
+    struct clusters *c); /* announces the lanes whose apps are known by now */

@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 
 /* A lane beyond this bound is found when its cluster searches for late callbacks (handover.c). */
-#define ASIDE_MOST 1024
+#define UNROUTED_MOST 1024
 
 static bool is_known(const struct part *p, lane_no lane)
 {
@@ -17,18 +17,19 @@ static bool is_known(const struct part *p, lane_no lane)
 /* Keeps each lane once. */
 static void put(struct clusters *c, const struct lane_backlog *lane)
 {
-    for (size_t i = 0; i < c->aside_count; i++)
-        if (c->aside[i].lane == lane->lane)
+    for (size_t i = 0; i < c->unrouted_count; i++)
+        if (c->unrouted[i].lane == lane->lane)
             return;
-    if (c->aside_count == ASIDE_MOST)
+    if (c->unrouted_count == UNROUTED_MOST)
         return;
-    c->aside = xgrow(c->aside, &c->aside_capacity, c->aside_count + 1, sizeof *c->aside);
-    c->aside[c->aside_count++] = *lane;
+    c->unrouted =
+        xgrow(c->unrouted, &c->unrouted_capacity, c->unrouted_count + 1, sizeof *c->unrouted);
+    c->unrouted[c->unrouted_count++] = *lane;
 }
 
 /* Looks again under the lock: the thread that placed the app meanwhile may have gone through the
  * list already. */
-static bool set_aside(struct part *p, struct lane_backlog lane)
+static bool keep_unrouted(struct part *p, struct lane_backlog lane)
 {
     if (is_known(p, lane.lane))
         return false;
@@ -42,12 +43,12 @@ static bool set_aside(struct part *p, struct lane_backlog lane)
     return !known;
 }
 
-void clusters_tell_waiting(struct part *p, const struct lane_backlog *lanes, size_t count)
+void clusters_announce_waiting(struct part *p, const struct lane_backlog *lanes, size_t count)
 {
     struct store_watcher *to = atomic_load(&p->all->watcher);
     size_t from = 0;
     for (size_t i = 0; i <= count; i++) {
-        if (i < count && !set_aside(p, lanes[i]))
+        if (i < count && !keep_unrouted(p, lanes[i]))
             continue;
         if (to && i > from)
             to->waiting(to, lanes + from, i - from);
@@ -61,7 +62,7 @@ void clusters_owed(struct owed_sink *sink, struct callback **callbacks, size_t c
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
         struct callback *cb = callbacks[i];
-        if (set_aside(p, (struct lane_backlog){.lane = lane_of(cb->app_no, cb->lane)}))
+        if (keep_unrouted(p, (struct lane_backlog){.lane = lane_of(cb->app_no, cb->lane)}))
             callback_free(cb);
         else
             callbacks[kept++] = cb;
@@ -74,26 +75,26 @@ void clusters_app_known(struct clusters *c, uint32_t app_no)
 {
     bool any = false;
     pthread_mutex_lock(&c->lock);
-    for (size_t i = 0; i < c->aside_count; i++)
-        any |= c->aside[i].lane / LANE_KINDS == app_no;
+    for (size_t i = 0; i < c->unrouted_count; i++)
+        any |= c->unrouted[i].lane / LANE_KINDS == app_no;
     pthread_mutex_unlock(&c->lock);
     if (any)
         clusters_wake_keepers(c);
 }
 
-void clusters_tell_aside(struct clusters *c)
+void clusters_retry_unrouted(struct clusters *c)
 {
-    struct lane_backlog known[ASIDE_MOST];
+    struct lane_backlog known[UNROUTED_MOST];
     size_t count = 0, left = 0;
     pthread_mutex_lock(&c->lock);
-    for (size_t i = 0; i < c->aside_count; i++) {
-        struct lane_backlog *lane = &c->aside[i];
+    for (size_t i = 0; i < c->unrouted_count; i++) {
+        struct lane_backlog *lane = &c->unrouted[i];
         if (cluster_map_get(c->apps, (uint32_t)(lane->lane / LANE_KINDS)) != 0)
             known[count++] = *lane;
         else
-            c->aside[left++] = *lane;
+            c->unrouted[left++] = *lane;
     }
-    c->aside_count = left;
+    c->unrouted_count = left;
     pthread_mutex_unlock(&c->lock);
     pthread_mutex_lock(&c->opening); /* keeps the watcher registered during the call */
     struct store_watcher *to = atomic_load(&c->watcher);

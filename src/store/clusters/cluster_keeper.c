@@ -58,7 +58,7 @@ static void leases_changed(struct store_watcher *w)
 
 static void lanes_waiting(struct store_watcher *w, const struct lane_backlog *lanes, size_t count)
 {
-    clusters_tell_waiting(part_of(w), lanes, count);
+    clusters_announce_waiting(part_of(w), lanes, count);
 }
 
 static void panelist_erased(struct store_watcher *w, uint32_t account_no)
@@ -393,28 +393,28 @@ static void open_late(struct clusters *c, struct part *p)
     free(why);
 }
 
-void clusters_again(struct clusters *c, struct piece *p)
+void clusters_submit_again(struct clusters *c, struct cluster_request *p)
 {
     pthread_mutex_lock(&c->lock);
     bool over = c->keeper_over;
     if (!over)
-        c->again = piece_before(p, c->again);
+        c->again = cluster_request_push(p, c->again);
     pthread_mutex_unlock(&c->lock);
     if (over)
-        piece_submit(p); /* it is refused, which ends the request */
+        cluster_request_submit(p); /* it is refused, which ends the request */
 }
 
 static void try_again(struct clusters *c, bool over)
 {
     pthread_mutex_lock(&c->lock);
-    struct piece *list = c->again;
+    struct cluster_request *list = c->again;
     c->again = NULL;
     c->keeper_over = over;
     pthread_mutex_unlock(&c->lock);
     while (list) {
-        struct piece *p = list;
-        list = piece_next(p);
-        piece_submit(p);
+        struct cluster_request *p = list;
+        list = cluster_request_next(p);
+        cluster_request_submit(p);
     }
 }
 
@@ -446,7 +446,7 @@ static void keep_part(struct part *p, struct waiter *done)
 static void keep_home(struct clusters *c)
 {
     tell_of_home(c);
-    clusters_tell_aside(c);
+    clusters_retry_unrouted(c);
     try_again(c, false);
 }
 

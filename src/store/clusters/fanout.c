@@ -19,10 +19,10 @@
 
 /* --- events ----------------------------------------------------------------------------------- */
 
-struct piece {
+struct cluster_request {
     struct intake_batch batch;
     struct split *split;
-    struct piece *next; /* in the list of those to submit again */
+    struct cluster_request *next; /* in the list of those to submit again */
     uint32_t cluster;
     size_t *places; /* indices of its items in the whole batch */
 };
@@ -33,15 +33,16 @@ struct split {
     int64_t give_up_mono_ms;
     atomic_int left; /* parts without an answer */
     size_t count;
-    struct piece pieces[];
+    struct cluster_request requests[];
 };
 
-struct piece *piece_next(const struct piece *p)
+struct cluster_request *cluster_request_next(const struct cluster_request *p)
 {
     return p->next;
 }
 
-struct piece *piece_before(struct piece *p, struct piece *list)
+struct cluster_request *cluster_request_push(struct cluster_request *p,
+                                             struct cluster_request *list)
 {
     p->next = list;
     return p;
@@ -53,11 +54,12 @@ static void end_split(struct split *split, enum store_status status)
     if (status == STORE_OK) {
         whole->verdicts = arena_zalloc(&whole->arena, whole->count * sizeof *whole->verdicts);
         for (size_t i = 0; i < split->count; i++)
-            for (size_t j = 0; j < split->pieces[i].batch.count; j++)
-                whole->verdicts[split->pieces[i].places[j]] = split->pieces[i].batch.verdicts[j];
+            for (size_t j = 0; j < split->requests[i].batch.count; j++)
+                whole->verdicts[split->requests[i].places[j]] =
+                    split->requests[i].batch.verdicts[j];
     }
     for (size_t i = 0; i < split->count; i++)
-        arena_free(&split->pieces[i].batch.arena);
+        arena_free(&split->requests[i].batch.arena);
     whole->status = status;
     atomic_fetch_sub(&split->all->split_bytes, (long long)whole->bytes);
     executor_post(whole->reply_to, &whole->done);
@@ -65,7 +67,7 @@ static void end_split(struct split *split, enum store_status status)
 }
 
 /* True if none of its events are stored. */
-static bool is_refused(const struct piece *p)
+static bool is_refused(const struct cluster_request *p)
 {
     return p->batch.status == STORE_BUSY || p->batch.status == STORE_REFUSED;
 }
@@ -76,8 +78,8 @@ static void judge_split(struct split *split)
 {
     size_t refused = 0, failed = 0;
     for (size_t i = 0; i < split->count; i++) {
-        refused += is_refused(&split->pieces[i]);
-        failed += split->pieces[i].batch.status == STORE_FAILED;
+        refused += is_refused(&split->requests[i]);
+        failed += split->requests[i].batch.status == STORE_FAILED;
     }
     bool over =
         atomic_load(&split->all->stopping) || env_mono_ms(env_real()) >= split->give_up_mono_ms;
@@ -89,29 +91,29 @@ static void judge_split(struct split *split)
         end_split(split, refused ? STORE_BUSY : STORE_OK);
         return;
     }
-    struct piece *again[CLUSTERS_MOST];
+    struct cluster_request *again[CLUSTERS_MOST];
     size_t n = 0;
     for (size_t i = 0; i < split->count; i++)
-        if (is_refused(&split->pieces[i]))
-            again[n++] = &split->pieces[i];
+        if (is_refused(&split->requests[i]))
+            again[n++] = &split->requests[i];
     atomic_store(&split->left, (int)n);
     for (size_t i = 0; i < n; i++)
-        clusters_again(split->all, again[i]);
+        clusters_submit_again(split->all, again[i]);
 }
 
-static void piece_done(struct task *task)
+static void cluster_request_done(struct task *task)
 {
-    struct piece *p =
-        CONTAINER_OF(CONTAINER_OF(task, struct intake_batch, done), struct piece, batch);
+    struct cluster_request *p =
+        CONTAINER_OF(CONTAINER_OF(task, struct intake_batch, done), struct cluster_request, batch);
     struct split *split = p->split;
     if (atomic_fetch_sub(&split->left, 1) == 1)
         judge_split(split);
 }
 
-void piece_submit(struct piece *p)
+void cluster_request_submit(struct cluster_request *p)
 {
     struct store *to = clusters_reach(p->split->all, p->cluster);
-    p->batch.done.run = piece_done;
+    p->batch.done.run = cluster_request_done;
     p->batch.reply_to = &clusters_here;
     if (to) {
         store_submit(to, &p->batch);
@@ -131,7 +133,7 @@ static bool takes(struct clusters *c, uint32_t cluster)
     return n.accepting;
 }
 
-static void add_item(struct piece *p, const struct intake_batch *whole, size_t at)
+static void add_item(struct cluster_request *p, const struct intake_batch *whole, size_t at)
 {
     if (!p->batch.items) {
         p->batch.items = arena_alloc(&p->batch.arena, whole->count * sizeof *whole->items);
@@ -143,15 +145,16 @@ static void add_item(struct piece *p, const struct intake_batch *whole, size_t a
 
 static struct split *split_up(struct clusters *c, struct intake_batch *whole, const bool in[])
 {
-    struct split *split = xcalloc(1, sizeof *split + CLUSTERS_MOST * sizeof(struct piece));
-    struct piece *of[CLUSTERS_MOST];
+    struct split *split =
+        xcalloc(1, sizeof *split + CLUSTERS_MOST * sizeof(struct cluster_request));
+    struct cluster_request *of[CLUSTERS_MOST];
     split->all = c;
     split->whole = whole;
     split->give_up_mono_ms = env_mono_ms(env_real()) + SPLIT_MS;
     for (uint32_t i = 0; i < c->count; i++) {
         if (!in[i])
             continue;
-        of[i] = &split->pieces[split->count++];
+        of[i] = &split->requests[split->count++];
         of[i]->split = split;
         of[i]->cluster = i;
         of[i]->batch.received_ms = whole->received_ms;
@@ -159,7 +162,8 @@ static struct split *split_up(struct clusters *c, struct intake_batch *whole, co
     for (size_t i = 0; i < whole->count; i++)
         add_item(of[cluster_map_get(c->accounts, whole->items[i].terms->account_no)], whole, i);
     for (size_t i = 0; i < split->count; i++)
-        split->pieces[i].batch.bytes = whole->bytes * split->pieces[i].batch.count / whole->count;
+        split->requests[i].batch.bytes =
+            whole->bytes * split->requests[i].batch.count / whole->count;
     return split;
 }
 
@@ -211,7 +215,7 @@ void clusters_submit(struct clusters *c, struct intake_batch *batch)
     size_t count = split->count; /* the last part that ends frees the split */
     atomic_store(&split->left, (int)count);
     for (size_t i = 0; i < count; i++)
-        piece_submit(&split->pieces[i]);
+        cluster_request_submit(&split->requests[i]);
 }
 
 /* --- the audit log ------------------------------------------------------------------------------
