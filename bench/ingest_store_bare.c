@@ -5,7 +5,7 @@
 #include "ingest_store.h"
 
 #include "domain/clock.h"
-#include "store/sqlite/row.h"
+#include "store/sqlite/event_row.h"
 #include "store/sqlite/schema.h"
 
 #include <dirent.h>

@@ -3,10 +3,10 @@
  *
  * What goes over is what stores keep and cannot find again: objects, events with their bodies, keys
  * and attempts, where every callback stands, the sums of reports and the ledger. It is read and
- * written in one order (copy/records.h), a few thousand rows to a transaction, and the place behind
- * the last row that was written is kept in the target, in the same transaction: a copy that was
- * killed goes on there. At the end both stores are read whole, and compared row by row. Until they
- * are found equal the target is nobody's to start on. */
+ * written in one order (copy/copy_records.h), a few thousand rows to a transaction, and the place
+ * behind the last row that was written is kept in the target, in the same transaction: a copy that
+ * was killed goes on there. At the end both stores are read whole, and compared row by row. Until
+ * they are found equal the target is nobody's to start on. */
 #pragma once
 
 #include "base/env.h"

@@ -14,7 +14,7 @@ struct sqlite_store_options {
     size_t journal_segment_bytes, group_bytes, memtable_bytes;
     int checkpoint_pages;
     int64_t scrub_interval_ms; /* and the first pass begins at once */
-    /* Beyond these, events are refused; 0: the defaults (sqlite/bounds.c, base/limits.h). */
+    /* Beyond these, events are refused; 0: the defaults (sqlite/admission.c, base/limits.h). */
     int64_t disk_reserve_bytes, journal_most_bytes, waiting_most;
 };
 MUST_CHECK struct store *sqlite_store_open(const struct sqlite_store_options *options,

@@ -3,7 +3,7 @@
  * older version then; programs are told apart by the steps that they know. */
 #include "check.h"
 
-#include "store/postgresql/schema.h"
+#include "store/postgresql/pg_schema.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
  * nothing that waits, also where it began to wait while the partition was being dropped. */
 #include "check.h"
 
-#include "store/postgresql/schema.h"
+#include "store/postgresql/pg_schema.h"
 
 #include <pthread.h>
 #include <stdlib.h>

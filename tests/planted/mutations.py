@@ -117,7 +117,7 @@ plant("journal_not_scrubbed", "scrub", "the journal's groups are not read again"
 plant("read_error_not_told", "scrub", "pages that cannot be read count as whole", C,
       "if ((code == 0 && page_is_whole(", "if ((code < 0 || page_is_whole(", "unit scrub")
 plant("released_segment_told", "scrub", "a segment that was given up counts as damaged",
-      "src/store/journal/check.c",
+      "src/store/journal/journal_check.c",
       "!c->stopped && journal_is_live(c->check->journal, segment)", "!c->stopped && segment > 0",
       "unit scrub")
 plant("found_is_forgotten", "scrub", "a restart forgets what was found", C,

@@ -6,7 +6,7 @@ import subprocess
 from harness import BINARY, ROOT, Account, eventually
 from postgresql import sql, tools
 
-HEADER = (ROOT / "src/store/postgresql/schema.h").read_text()
+HEADER = (ROOT / "src/store/postgresql/pg_schema.h").read_text()
 PRESENT = int(re.search(r"#define PG_SCHEMA_VERSION (\d+)", HEADER)[1])
 
 

@@ -3,7 +3,7 @@
  * is taken for one; and what is compared tells every member apart.
  */
 #include "check.h"
-#include "store/copy/records.h"
+#include "store/copy/copy_records.h"
 
 #include <stdlib.h>
 

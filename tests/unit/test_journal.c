@@ -4,7 +4,7 @@
  */
 #include "base/alloc.h"
 #include "check.h"
-#include "store/journal/check.h"
+#include "store/journal/journal_check.h"
 #include "store/journal/frame.h"
 #include "store/journal/journal.h"
 #include "store/journal/segments.h"

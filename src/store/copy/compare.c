@@ -1,5 +1,5 @@
 /* Reads both stores from end to end, row beside row: a digest of each, and the first difference.
- * The digest is BLAKE2b of the hash secret and the rows' bytes in order (records.h). */
+ * The digest is BLAKE2b of the hash secret and the rows' bytes in order (copy_records.h). */
 #include "store/copy/sides.h"
 
 #include "base/alloc.h"

@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <poll.h>
 
-#include "store/postgresql/schema.h"
+#include "store/postgresql/pg_schema.h"
 
 #define LOOK_MS 200
 /* The lease of a node that was killed, and a second. */

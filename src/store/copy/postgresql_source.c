@@ -6,8 +6,8 @@
 
 #include <stdlib.h>
 
-#include "store/postgresql/migrate.h"
-#include "store/postgresql/row.h"
+#include "store/postgresql/pg_migrate.h"
+#include "store/postgresql/pg_row.h"
 
 struct postgresql_source {
     struct copy_source source;

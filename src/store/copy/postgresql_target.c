@@ -8,9 +8,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "store/postgresql/changes.h"
 #include "store/postgresql/delivery_stats_sql.h"
-#include "store/postgresql/schema.h"
+#include "store/postgresql/pg_schema.h"
+#include "store/postgresql/row_changes.h"
 
 struct postgresql_target {
     struct copy_target target;

@@ -2,7 +2,7 @@
  * fails, and `why` is a sentence. */
 #pragma once
 
-#include "store/copy/records.h"
+#include "store/copy/copy_records.h"
 #include "store/store_copy.h"
 
 /* Rows in a chunk, at most; an event with its texts takes some 2 KiB. */

@@ -1,7 +1,7 @@
 /* The attempts of a chunk of events in SQLite: reads whole blocks of every day. */
 #pragma once
 
-#include "store/copy/records.h"
+#include "store/copy/copy_records.h"
 #include "store/sqlite/sql.h"
 
 struct sqlite_log {

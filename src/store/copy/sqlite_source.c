@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "store/copy/sqlite_log.h"
-#include "store/postgresql/schema.h"
+#include "store/postgresql/pg_schema.h"
 #include "store/sqlite/accepted.h"
 #include "store/sqlite/ids.h"
 #include "store/sqlite/lookup.h"

@@ -62,7 +62,7 @@ bool journal_ready(struct journal *journal, size_t records_bytes);
 void journal_release(struct journal *journal, struct journal_position position);
 uint64_t journal_live_bytes(struct journal *journal); /* any thread */
 
-/* The durable part of the journal at one moment, for its check (check.h). Any thread. */
+/* The durable part of the journal at one moment, for its check (journal_check.h). Any thread. */
 struct journal_extent {
     uint64_t *segments; /* malloc'ed numbers, oldest first; the last one is being written */
     size_t count;

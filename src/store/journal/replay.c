@@ -7,10 +7,10 @@
 #include "store/journal/replay.h"
 
 #include "base/alloc.h"
-#include "store/journal/ahead.h"
 #include "store/journal/frame.h"
+#include "store/journal/read_window.h"
+#include "store/journal/readahead.h"
 #include "store/journal/segments.h"
-#include "store/journal/window.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -37,10 +37,10 @@ struct replay_walk {
 
     struct journal_window window;
     /* passes groups to another thread that visits them; NULL: this thread visits */
-    struct ahead *ahead;
+    struct readahead *readahead;
     char *frame; /* aligned; the last frame read */
     size_t frame_capacity;
-    struct ahead_group held; /* the last whole group; it is visited when a later one is found */
+    struct readahead_group held; /* the last whole group; it is visited when a later one is found */
     size_t held_bytes;
     /* in the current segment, or in the one before until the next group is held */
     uint64_t held_offset;
@@ -239,8 +239,8 @@ static bool visit_group(const char *frame, struct journal_position end, const ch
 
 static bool hand_on(struct replay_walk *w)
 {
-    if (w->ahead)
-        return ahead_put(w->ahead, &w->held);
+    if (w->readahead)
+        return readahead_put(w->readahead, &w->held);
     return visit_group(w->held.frame, w->held.end, w->directory, w->visit, w->context, &w->why);
 }
 
@@ -260,8 +260,8 @@ static bool take_group(struct replay_walk *w, const struct frame_head *head)
     }
     if (w->held_is_new && !hand_on(w))
         return false;
-    struct ahead_group spare = w->held;
-    w->held = (struct ahead_group){w->frame, w->frame_capacity, end};
+    struct readahead_group spare = w->held;
+    w->held = (struct readahead_group){w->frame, w->frame_capacity, end};
     w->held_bytes = frame_bytes(head->length);
     w->held_offset = w->offset;
     w->held_is_new = before(w->from, end);
@@ -441,7 +441,7 @@ static void *walk_ahead(void *walk)
 {
     struct replay_walk *w = walk;
     w->good = walk_all(w);
-    ahead_end(w->ahead);
+    readahead_end(w->readahead);
     return NULL;
 }
 
@@ -450,15 +450,15 @@ static bool visit_all(struct replay_walk *w)
 {
     pthread_t reader;
     struct buf why = {0};
-    w->ahead = ahead_new();
+    w->readahead = readahead_new();
     ASSERT(pthread_create(&reader, NULL, walk_ahead, w) == 0);
     bool good = true;
-    for (const struct ahead_group *g; good && (g = ahead_take(w->ahead)) != NULL;)
+    for (const struct readahead_group *g; good && (g = readahead_take(w->readahead)) != NULL;)
         good = visit_group(g->frame, g->end, w->directory, w->visit, w->context, &why);
     if (!good)
-        ahead_stop(w->ahead);
+        readahead_stop(w->readahead);
     ASSERT(pthread_join(reader, NULL) == 0);
-    ahead_free(w->ahead);
+    readahead_free(w->readahead);
     if (good) {
         buf_free(&why);
         return w->good;

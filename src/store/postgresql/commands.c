@@ -1,7 +1,7 @@
 /* Single changes: objects, resends, erasures; one transaction each. Any node runs them: row locks
  * serialise them, and the change log tells the other nodes (change_log.c). */
 #include "store/postgresql/change_log.h"
-#include "store/postgresql/fetch.h"
+#include "store/postgresql/fetch_rows.h"
 #include "store/postgresql/handover.h"
 
 #include <stdio.h>

@@ -5,7 +5,7 @@
 
 /* Adds attempts, 15 columns in the table's order, and counts only the new ones, so that a group
  * that is repeated after a commit in doubt counts once. Rows are locked in the order of their keys,
- * before those of changes.h. */
+ * before those of row_changes.h. */
 extern const char pg_add_attempts[];
 
 /* Merges old slots into longer ones and deletes the oldest; `now_ms` is of the retention clock. */

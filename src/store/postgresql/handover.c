@@ -13,7 +13,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "store/nodes/handoff_codec.h"
-#include "store/postgresql/fetch.h"
+#include "store/postgresql/fetch_rows.h"
 
 #include <stdlib.h>
 

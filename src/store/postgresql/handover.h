@@ -1,8 +1,8 @@
 /* Callbacks that one node puts into another node's lanes. */
 #pragma once
 
+#include "store/postgresql/pg_row.h"
 #include "store/postgresql/postgresql_store.h"
-#include "store/postgresql/row.h"
 
 /* Fill a table with rows to write. */
 void handover_begin(struct pg_table *t);

@@ -1,7 +1,7 @@
 /* The look-ups for a group of events. They run after the accounts' rows are locked, in the same
  * trip: any other transaction that accepts events of these accounts has committed by then, or
  * waits. */
-#include "store/postgresql/intake.h"
+#include "store/postgresql/pg_intake.h"
 
 #include "domain/clock.h"
 #include "domain/rules.h"

@@ -1,6 +1,6 @@
 /* Writes a decided group of events: one statement for each table. */
 #include "store/postgresql/handover.h"
-#include "store/postgresql/intake.h"
+#include "store/postgresql/pg_intake.h"
 
 #include "base/alloc.h"
 #include "domain/clock.h"

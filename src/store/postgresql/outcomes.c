@@ -9,7 +9,7 @@
  * replaces a state, attempts have keys, totals count a callback once. That is how a group whose
  * commit is in doubt is resolved. */
 #include "store/postgresql/delivery_stats_sql.h"
-#include "store/postgresql/fetch.h"
+#include "store/postgresql/fetch_rows.h"
 #include "store/postgresql/postgresql_store.h"
 
 #include "base/log.h"

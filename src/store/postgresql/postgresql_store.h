@@ -14,12 +14,12 @@
  * under locks that hold until the commit (docs/decisions/postgresql-store.md). */
 #pragma once
 
-#include "store/postgresql/changes.h"
+#include "store/postgresql/disk_room.h"
 #include "store/postgresql/nodes.h"
+#include "store/postgresql/pg_schema.h"
 #include "store/postgresql/questions.h"
 #include "store/postgresql/replica.h"
-#include "store/postgresql/room.h"
-#include "store/postgresql/schema.h"
+#include "store/postgresql/row_changes.h"
 #include "store/queue.h"
 #include "store/store_open.h"
 
@@ -40,7 +40,7 @@
 /* The same while the daemon stops. */
 #define PG_STOP_PATIENCE_MS 5000
 
-struct pg_numbers {         /* numbers.c */
+struct pg_numbers {         /* pg_numbers.c */
     pthread_mutex_t mutex;  /* guards adding to the four counters, and reading the totals */
     int under_way;          /* writing transactions */
     int64_t under_way_most; /* upper bound of the events and outcomes in them */
@@ -174,7 +174,7 @@ void pg_side_hand_over(struct postgresql_store *s, struct pg_side *side);
 /* postgresql_store.c: the batch is no longer queued. */
 void pg_intake_ended(struct postgresql_store *s, const struct intake_batch *batch);
 
-/* numbers.c: around a transaction that writes at most so many events or outcomes; added NULL:
+/* pg_numbers.c: around a transaction that writes at most so many events or outcomes; added NULL:
  * nothing was committed, or the commit is in doubt */
 void pg_numbers_begin(struct pg_numbers *n, int64_t most);
 void pg_numbers_end(struct pg_numbers *n, int64_t most, const struct pg_counts *added);
@@ -182,7 +182,7 @@ void pg_numbers_end(struct pg_numbers *n, int64_t most, const struct pg_counts *
 uint64_t pg_numbers_look(struct pg_numbers *n);
 void pg_numbers_looked(struct pg_numbers *n, uint64_t mark, const struct pg_counts *seen);
 
-/* intake.c: the batches of one group; fills in verdicts and the side's owed callbacks */
+/* pg_intake.c: the batches of one group; fills in verdicts and the side's owed callbacks */
 enum pg_fate pg_take_in(struct postgresql_store *s, struct pg *pg, void *intake_group);
 /* outcomes.c */
 enum pg_fate pg_record(struct postgresql_store *s, struct pg *pg, void *outcome_slice);
@@ -191,7 +191,7 @@ enum pg_fate pg_change_object(struct postgresql_store *s, struct pg *pg, void *o
 enum pg_fate pg_resend(struct postgresql_store *s, struct pg *pg, void *what);
 enum pg_fate pg_erase(struct postgresql_store *s, struct pg *pg, void *what);
 
-/* page.c, reads.c, scans.c */
+/* pg_pages.c, pg_reads.c, pg_scans.c */
 /* The requests must be all brief, or none. */
 enum pg_fate pg_read_pages(struct postgresql_store *s, struct pg *pg, void *request_list);
 enum pg_fate pg_read_report(struct postgresql_store *s, struct pg *pg, void *report_query);
@@ -215,7 +215,7 @@ void *pg_outcomes_main(void *arg);
 /* threads.c */
 void *pg_pages_main(void *arg);
 void *pg_reader_main(void *arg); /* arg: a struct pg_reader */
-/* keeper.c */
+/* pg_keeper.c */
 void *pg_keeper_main(void *arg);
 /* reads the numbers */
 MUST_CHECK enum pg_fate pg_keeper_look(struct postgresql_store *s, struct pg *pg);

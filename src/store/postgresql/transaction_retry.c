@@ -14,7 +14,7 @@
  * refused. In doubt this result needs proof that nothing is stored: then the group is only looked
  * for, not repeated (PG_ABSENT).
  *
- * While the database's disk has no room (room.h) nothing new is tried: what may be refused is
+ * While the database's disk has no room (disk_room.h) nothing new is tried: what may be refused is
  * refused, and the rest waits. Each try would take room that the server needs for its WAL. */
 #include "store/postgresql/handover.h"
 

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 #include "store/sqlite/accepted.h"
+#include "store/sqlite/event_row.h"
 #include "store/sqlite/report_row.h"
-#include "store/sqlite/row.h"
 #include "store/sqlite/schema.h"
 
 static void prepare(struct apply *a)

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 
 #include "store/sqlite/body_block.h"
+#include "store/sqlite/event_row.h"
 #include "store/sqlite/panelists.h"
-#include "store/sqlite/row.h"
 
 /* Events looked up at a time: few queries for many events, and 1 MiB. */
 #define ERASED_AT_ONCE 65536

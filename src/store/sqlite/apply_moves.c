@@ -2,7 +2,7 @@
 #include "store/sqlite/apply.h"
 
 #include "domain/clock.h"
-#include "store/sqlite/row.h"
+#include "store/sqlite/event_row.h"
 
 struct apply_callback apply_callback_read(sqlite3_stmt *s, uint64_t id)
 {

@@ -7,13 +7,13 @@
 
 #include <stdlib.h>
 
-#include "store/sqlite/row.h"
+#include "store/sqlite/event_row.h"
 
 /* How many other rows a statement may scan between two of its own: about the cost of starting
  * another statement. */
 #define GAP_MOST 16
 
-/* The writer has decided the state of an erased callback whose attempt ends (intake.c); the
+/* The writer has decided the state of an erased callback whose attempt ends (writer_intake.c); the
  * attempt's texts must still be erased. */
 static void note_late(struct apply *a, uint64_t id)
 {

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "store/sqlite/body_block.h"
-#include "store/sqlite/row.h"
+#include "store/sqlite/event_row.h"
 
 #define PLAIN_RUN 16
 

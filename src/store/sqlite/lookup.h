@@ -2,8 +2,8 @@
  * a reader, the backup. */
 #pragma once
 
+#include "store/sqlite/event_row.h"
 #include "store/sqlite/filter.h"
-#include "store/sqlite/row.h"
 #include "store/sqlite/schema.h"
 
 struct key_segment {

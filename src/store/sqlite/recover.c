@@ -15,9 +15,9 @@
 #include <unistd.h>
 
 #include "store/sqlite/checkpoint.h"
-#include "store/sqlite/identity.h"
 #include "store/sqlite/recover.h"
 #include "store/sqlite/schema.h"
+#include "store/sqlite/store_identity.h"
 
 /* Room for what a kill leaves. */
 #define RECOVERED_BYTES (3 * LIMIT_MEMTABLE_BYTES)

@@ -1,9 +1,9 @@
-/* The tables, as numbered steps (migrate.h); docs/store-schema.md describes each table. */
+/* The tables, as numbered steps (sqlite_migrate.h); docs/store-schema.md describes each table. */
 #pragma once
 
 #include "base/hash.h"
 #include "store/journal/journal.h"
-#include "store/sqlite/migrate.h"
+#include "store/sqlite/sqlite_migrate.h"
 
 #define SCHEMA_VERSION 1
 extern const struct migration schema_migration;

@@ -13,11 +13,11 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
-#include "store/journal/check.h"
-#include "store/sqlite/identity.h"
+#include "store/journal/journal_check.h"
 #include "store/sqlite/page_sum.h"
 #include "store/sqlite/scrub_state.h"
 #include "store/sqlite/sqlite_store.h"
+#include "store/sqlite/store_identity.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -14,11 +14,11 @@ static bool is_refused(struct sqlite_store *s, struct intake_batch *batch)
 {
     atomic_fetch_add(&s->numbers.queued_events, (long long)batch->count);
     atomic_fetch_add(&s->numbers.queued_bytes, (long long)batch->bytes);
-    enum store_refusal refusal = bounds_judge(s, batch);
+    enum store_refusal refusal = admission_judge(s, batch);
     if (refusal == STORE_TAKES)
         return false;
     writer_intake_ended(s, batch);
-    bounds_count(s, refusal);
+    admission_count(s, refusal);
     batch->status = refusal == STORE_REFUSES_FAILED ? STORE_FAILED : STORE_BUSY;
     executor_post(batch->reply_to, &batch->done);
     return true;
@@ -45,8 +45,8 @@ static void sqlite_numbers(struct store *store, struct store_numbers *ret)
     struct sqlite_store *s = sqlite_store_of(store);
     struct numbers *n = &s->numbers;
     long long queued = atomic_load(&n->queued_events), memtable = atomic_load(&n->memtable_events);
-    bounds_look(s);
-    enum store_refusal refusal = bounds_judge(s, NULL);
+    admission_measure(s);
+    enum store_refusal refusal = admission_judge(s, NULL);
     long long cache_bytes = 0;
     for (size_t i = 0; i < CACHES; i++)
         cache_bytes += atomic_load(&n->cache_bytes[i]);
@@ -67,10 +67,10 @@ static void sqlite_numbers(struct store *store, struct store_numbers *ret)
         .memtable_bytes = atomic_load(&n->memtable_bytes),
         .filter_bytes = atomic_load(&n->filter_bytes),
         .refusal = refusal,
-        .disk_free_bytes = atomic_load(&s->bounds.free_bytes),
-        .disk_reserve_bytes = atomic_load(&s->bounds.reserve_now_bytes),
-        .waiting_most = atomic_load(&s->bounds.waiting_most),
-        .journal_most_bytes = s->bounds.journal_most_bytes,
+        .disk_free_bytes = atomic_load(&s->admission.free_bytes),
+        .disk_reserve_bytes = atomic_load(&s->admission.reserve_now_bytes),
+        .waiting_most = atomic_load(&s->admission.waiting_most),
+        .journal_most_bytes = s->admission.journal_most_bytes,
         .accepting = refusal == STORE_TAKES,
         .failed = refusal == STORE_REFUSES_FAILED,
     };
@@ -81,13 +81,13 @@ static void sqlite_numbers(struct store *store, struct store_numbers *ret)
     for (size_t i = 0; i < TIMING_BUCKETS; i++)
         ret->commits += commit->counts[i];
     for (size_t i = 0; i < STORE_REFUSALS; i++)
-        ret->refused[i] = atomic_load(&s->bounds.refused[i]);
+        ret->refused[i] = atomic_load(&s->admission.refused[i]);
 }
 
 static void sqlite_set_bounds(struct store *store, const struct store_bounds *bounds)
 {
     struct sqlite_store *s = sqlite_store_of(store);
-    struct bounds *b = &s->bounds;
+    struct admission *b = &s->admission;
     retention_share(&s->retention, &bounds->retention);
     atomic_store(&b->waiting_most,
                  bounds->waiting_most ? bounds->waiting_most : LIMIT_CALLBACKS_WAITING);
@@ -288,10 +288,10 @@ struct store *sqlite_store_open(const struct sqlite_store_options *options, char
         s->segment_bytes = options->journal_segment_bytes;
     s->group_bytes = options->group_bytes ? options->group_bytes : LIMIT_GROUP_BYTES;
     s->memtable_bytes = options->memtable_bytes ? options->memtable_bytes : LIMIT_MEMTABLE_BYTES;
-    atomic_init(&s->bounds.reserve_bytes, options->disk_reserve_bytes);
-    s->bounds.journal_most_bytes =
+    atomic_init(&s->admission.reserve_bytes, options->disk_reserve_bytes);
+    s->admission.journal_most_bytes =
         options->journal_most_bytes ? options->journal_most_bytes : LIMIT_JOURNAL_BYTES;
-    atomic_init(&s->bounds.waiting_most,
+    atomic_init(&s->admission.waiting_most,
                 options->waiting_most ? options->waiting_most : LIMIT_CALLBACKS_WAITING);
     s->checkpoint_pages = CHECKPOINT_PAGES;
     if (options->checkpoint_pages)

@@ -62,8 +62,8 @@ struct numbers {
     atomic_bool blocked; /* SQLite cannot be written now */
 };
 
-/* See bounds.c. */
-struct bounds {
+/* See admission.c. */
+struct admission {
     atomic_llong reserve_bytes; /* 0: depends on the disk's size */
     atomic_llong waiting_most;
     int64_t journal_most_bytes;
@@ -135,7 +135,7 @@ struct sqlite_store {
     atomic_bool closing;
     atomic_llong open_reads; /* without an answer yet */
     struct numbers numbers;
-    struct bounds bounds;
+    struct admission admission;
 };
 
 static inline struct sqlite_store *sqlite_store_of(struct store *s)
@@ -154,8 +154,8 @@ void store_thread_begin(const char *name, int nicer);
 
 /* writer.c */
 void *writer_main(void *arg);
-/* intake.c: decides the batch's items from r->decided on. True: all are decided; false: the group
- * is full. */
+/* writer_intake.c: decides the batch's items from r->decided on. True: all are decided; false: the
+ * group is full. */
 MUST_CHECK bool writer_intake(struct sqlite_store *s, struct request *r);
 /* True if the journal has room, without waiting, for the part of the batch that goes into this
  * group. */
@@ -185,11 +185,11 @@ bool applier_checkpoint(struct sqlite_store *s, bool all);
 MUST_CHECK bool purge_run(struct apply *a, struct view *v, const struct store_retention *keep,
                           struct retention_clock *clock, int64_t wall_ms, int64_t mono_ms);
 
-/* bounds.c */
-void bounds_look(struct sqlite_store *s);
+/* admission.c */
+void admission_measure(struct sqlite_store *s);
 /* Whether queued events may stay queued; `submitted`: the batch counted last; NULL: in general. */
-enum store_refusal bounds_judge(struct sqlite_store *s, const struct intake_batch *submitted);
-void bounds_count(struct sqlite_store *s, enum store_refusal refusal); /* for one request */
+enum store_refusal admission_judge(struct sqlite_store *s, const struct intake_batch *submitted);
+void admission_count(struct sqlite_store *s, enum store_refusal refusal); /* for one request */
 
 /* page.c: a page that the page reader and the writer pass to each other */
 struct page_work;

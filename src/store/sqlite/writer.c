@@ -40,8 +40,8 @@ static void writer_refuse(struct sqlite_store *s, struct intake_batch *batch)
 {
     writer_intake_ended(s, batch);
     batch->status = STORE_BUSY;
-    bounds_count(s, STORE_REFUSES_JOURNAL);
-    atomic_store(&s->bounds.journal_stuck_mono_ms, env_mono_ms(s->env));
+    admission_count(s, STORE_REFUSES_JOURNAL);
+    atomic_store(&s->admission.journal_stuck_mono_ms, env_mono_ms(s->env));
 }
 
 /* The status that the decision has stored in the asker's struct. */

@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "domain/clock.h"
 #include "store/postgresql/delivery_stats_sql.h"
-#include "store/postgresql/schema.h"
+#include "store/postgresql/pg_schema.h"
 
 #include <inttypes.h>
 

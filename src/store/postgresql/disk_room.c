@@ -1,5 +1,5 @@
-/* Checks whether the database's disk has room; see room.h. */
-#include "store/postgresql/room.h"
+/* Checks whether the database's disk has room; see disk_room.h. */
+#include "store/postgresql/disk_room.h"
 
 #include "base/log.h"
 #include "store/postgresql/sqlstate.h"

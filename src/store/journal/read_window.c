@@ -1,6 +1,6 @@
 /* A buffer that moves along a segment: at each step the bytes already read of the next part are
  * moved to the front, and the rest is read. Going back reads again. */
-#include "store/journal/window.h"
+#include "store/journal/read_window.h"
 
 #include <errno.h>
 #include <stdlib.h>

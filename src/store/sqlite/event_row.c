@@ -1,6 +1,6 @@
 /* Converts between rows of the event table and struct event. ROW_COLUMNS has the order of the
  * columns. */
-#include "store/sqlite/row.h"
+#include "store/sqlite/event_row.h"
 
 void row_read(sqlite3_stmt *s, struct event_row *ret)
 {

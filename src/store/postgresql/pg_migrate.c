@@ -1,13 +1,13 @@
-/* Runs the steps of schema.c. A lock on schema_version until the commit keeps daemons that start at
- * the same time apart. */
-#include "store/postgresql/migrate.h"
+/* Runs the steps of pg_schema.c. A lock on schema_version until the commit keeps daemons that start
+ * at the same time apart. */
+#include "store/postgresql/pg_migrate.h"
 
 #include "base/alloc.h"
 #include "base/log.h"
 
 #include <inttypes.h>
 
-#include "store/postgresql/schema.h"
+#include "store/postgresql/pg_schema.h"
 
 bool pg_refuse(struct pg *pg, const char *fmt, ...)
 {

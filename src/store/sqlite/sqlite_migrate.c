@@ -1,5 +1,5 @@
 /* Runs the steps of schema.c. */
-#include "store/sqlite/migrate.h"
+#include "store/sqlite/sqlite_migrate.h"
 
 #include "base/alloc.h"
 #include "base/buf.h"

@@ -4,22 +4,22 @@
 
 #include "store/journal/journal.h"
 
-struct ahead_group {
+struct readahead_group {
     char *frame; /* malloc'ed, aligned; NULL: no buffer */
     size_t capacity;
     struct journal_position end;
 };
 
-struct ahead;
+struct readahead;
 
-struct ahead *ahead_new(void);
-void ahead_free(struct ahead *a);
+struct readahead *readahead_new(void);
+void readahead_free(struct readahead *a);
 
 /* The reader's side. Passes the group on, waiting for room, and returns an empty buffer in its
  * place. False: the visitor has stopped. */
-MUST_CHECK bool ahead_put(struct ahead *a, struct ahead_group *group);
-void ahead_end(struct ahead *a); /* no further groups follow */
+MUST_CHECK bool readahead_put(struct readahead *a, struct readahead_group *group);
+void readahead_end(struct readahead *a); /* no further groups follow */
 
 /* The visitor's side. Waits for the next group, valid until the next call. NULL: no more. */
-const struct ahead_group *ahead_take(struct ahead *a);
-void ahead_stop(struct ahead *a); /* the visitor takes no more */
+const struct readahead_group *readahead_take(struct readahead *a);
+void readahead_stop(struct readahead *a); /* the visitor takes no more */

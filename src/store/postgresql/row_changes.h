@@ -3,7 +3,7 @@
 #pragma once
 
 #include "store/books.h"
-#include "store/postgresql/row.h"
+#include "store/postgresql/pg_row.h"
 
 struct changed_row {
     uint32_t account_no;

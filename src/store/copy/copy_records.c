@@ -1,5 +1,5 @@
-/* Rows as bytes and positions as text; see records.h. */
-#include "store/copy/records.h"
+/* Rows as bytes and positions as text; see copy_records.h. */
+#include "store/copy/copy_records.h"
 
 #include <endian.h>
 #include <stdlib.h>

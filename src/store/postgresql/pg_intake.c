@@ -10,7 +10,7 @@
  *
  * A group that is tried again because its commit is in doubt finds its own events under the numbers
  * that it assigned: those were accepted, they are no duplicates. */
-#include "store/postgresql/intake.h"
+#include "store/postgresql/pg_intake.h"
 
 #include "base/alloc.h"
 #include "domain/clock.h"

@@ -1,7 +1,7 @@
 /* Reads event rows by (account, number), with locks, from any partition. */
 #pragma once
 
-#include "store/postgresql/row.h"
+#include "store/postgresql/pg_row.h"
 
 struct fetch_key {
     uint32_t account_no;

@@ -1,6 +1,6 @@
 /* A ring of a few buffers. The group being visited keeps its buffer until the visitor takes the
  * next one. */
-#include "store/journal/ahead.h"
+#include "store/journal/readahead.h"
 
 #include "base/alloc.h"
 
@@ -9,23 +9,23 @@
 
 #define GROUPS 4
 
-struct ahead {
+struct readahead {
     pthread_mutex_t lock; /* guards the members below */
     pthread_cond_t changed;
-    struct ahead_group groups[GROUPS];
+    struct readahead_group groups[GROUPS];
     size_t put, done; /* counts since the start; the groups between them are the visitor's */
     bool visiting, ended, stopped;
 };
 
-struct ahead *ahead_new(void)
+struct readahead *readahead_new(void)
 {
-    struct ahead *a = xcalloc(1, sizeof *a);
+    struct readahead *a = xcalloc(1, sizeof *a);
     ASSERT(pthread_mutex_init(&a->lock, NULL) == 0);
     ASSERT(pthread_cond_init(&a->changed, NULL) == 0);
     return a;
 }
 
-void ahead_free(struct ahead *a)
+void readahead_free(struct readahead *a)
 {
     if (!a)
         return;
@@ -36,14 +36,14 @@ void ahead_free(struct ahead *a)
     free(a);
 }
 
-bool ahead_put(struct ahead *a, struct ahead_group *group)
+bool readahead_put(struct readahead *a, struct readahead_group *group)
 {
     pthread_mutex_lock(&a->lock);
     while (a->put - a->done == GROUPS && !a->stopped)
         pthread_cond_wait(&a->changed, &a->lock);
     bool wanted = !a->stopped;
     if (wanted) {
-        struct ahead_group *to = &a->groups[a->put++ % GROUPS], spare = *to;
+        struct readahead_group *to = &a->groups[a->put++ % GROUPS], spare = *to;
         *to = *group;
         *group = spare;
         pthread_cond_signal(&a->changed);
@@ -52,7 +52,7 @@ bool ahead_put(struct ahead *a, struct ahead_group *group)
     return wanted;
 }
 
-static void raise_flag(struct ahead *a, bool *flag)
+static void raise_flag(struct readahead *a, bool *flag)
 {
     pthread_mutex_lock(&a->lock);
     *flag = true;
@@ -60,12 +60,12 @@ static void raise_flag(struct ahead *a, bool *flag)
     pthread_mutex_unlock(&a->lock);
 }
 
-void ahead_end(struct ahead *a)
+void readahead_end(struct readahead *a)
 {
     raise_flag(a, &a->ended);
 }
 
-const struct ahead_group *ahead_take(struct ahead *a)
+const struct readahead_group *readahead_take(struct readahead *a)
 {
     pthread_mutex_lock(&a->lock);
     if (a->visiting) {
@@ -75,12 +75,12 @@ const struct ahead_group *ahead_take(struct ahead *a)
     while (a->put == a->done && !a->ended)
         pthread_cond_wait(&a->changed, &a->lock);
     a->visiting = a->put > a->done;
-    const struct ahead_group *next = a->visiting ? &a->groups[a->done % GROUPS] : NULL;
+    const struct readahead_group *next = a->visiting ? &a->groups[a->done % GROUPS] : NULL;
     pthread_mutex_unlock(&a->lock);
     return next;
 }
 
-void ahead_stop(struct ahead *a)
+void readahead_stop(struct readahead *a)
 {
     raise_flag(a, &a->stopped);
 }

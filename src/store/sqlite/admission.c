@@ -1,8 +1,8 @@
 /* Whether events can be accepted: they are refused early, before a full resource breaks anything.
  * The decision uses the last measurements: counters that change with each batch, and the disk and
- * the journal, which bounds_look measures a few times a second on the thread that asks for the
- * store's numbers. Outcomes, account changes and erasures are always accepted, because they are few
- * or free more than they use; the reserve is for them. */
+ * the journal, which admission_measure measures a few times a second on the thread that asks for
+ * the store's numbers. Outcomes, account changes and erasures are always accepted, because they are
+ * few or free more than they use; the reserve is for them. */
 #include "store/sqlite/sqlite_store.h"
 
 #include "base/log.h"
@@ -20,7 +20,7 @@ static bool disk_is_low(int64_t free_bytes, int64_t reserve_bytes, bool was_low)
 
 static void look_at_disk(struct sqlite_store *s)
 {
-    struct bounds *b = &s->bounds;
+    struct admission *b = &s->admission;
     int64_t free_bytes, total_bytes;
     if (!s->disk->space || s->disk->space(s->disk, s->directory, &free_bytes, &total_bytes) != 0)
         return;
@@ -43,9 +43,9 @@ static void look_at_disk(struct sqlite_store *s)
         log_info("disk_reserve_free_again", LOG_INT("free_bytes", free_bytes));
 }
 
-void bounds_look(struct sqlite_store *s)
+void admission_measure(struct sqlite_store *s)
 {
-    struct bounds *b = &s->bounds;
+    struct admission *b = &s->admission;
     long long now = env_mono_ms(s->env), next = atomic_load(&b->next_look_mono_ms);
     if (now < next ||
         !atomic_compare_exchange_strong(&b->next_look_mono_ms, &next, now + LOOK_EVERY_MS))
@@ -58,7 +58,7 @@ void bounds_look(struct sqlite_store *s)
  * while. */
 static bool journal_is_stuck(struct sqlite_store *s)
 {
-    long long at = atomic_load(&s->bounds.journal_stuck_mono_ms);
+    long long at = atomic_load(&s->admission.journal_stuck_mono_ms);
     return at != 0 && env_mono_ms(s->env) - at < STUCK_MS;
 }
 
@@ -70,10 +70,10 @@ static bool queue_is_full(const struct sqlite_store *s, const struct intake_batc
            (!submitted || queued > (long long)submitted->bytes);
 }
 
-enum store_refusal bounds_judge(struct sqlite_store *s, const struct intake_batch *submitted)
+enum store_refusal admission_judge(struct sqlite_store *s, const struct intake_batch *submitted)
 {
     const struct numbers *n = &s->numbers;
-    const struct bounds *b = &s->bounds;
+    const struct admission *b = &s->admission;
     long long memtable = atomic_load(&n->memtable_events);
     bool full = queue_is_full(s, submitted);
     if (atomic_load(&n->failed))
@@ -91,7 +91,7 @@ enum store_refusal bounds_judge(struct sqlite_store *s, const struct intake_batc
     return full ? STORE_REFUSES_QUEUE : STORE_TAKES;
 }
 
-void bounds_count(struct sqlite_store *s, enum store_refusal refusal)
+void admission_count(struct sqlite_store *s, enum store_refusal refusal)
 {
-    atomic_fetch_add(&s->bounds.refused[refusal], 1);
+    atomic_fetch_add(&s->admission.refused[refusal], 1);
 }

@@ -1,8 +1,8 @@
-/* The tables, as numbered steps (migrate.h), and their partitions; docs/postgresql-schema.md
+/* The tables, as numbered steps (pg_migrate.h), and their partitions; docs/postgresql-schema.md
  * describes each table. */
 #pragma once
 
-#include "store/postgresql/migrate.h"
+#include "store/postgresql/pg_migrate.h"
 
 #define PG_SCHEMA_VERSION 1
 extern const struct pg_migration pg_schema_migration;

@@ -1,7 +1,7 @@
 /* SQLite ties a WAL to no database, and journal positions are numbers. So without these checks a
  * database that is put back beside another one's WAL or journal would be opened without an
  * error. */
-#include "store/sqlite/identity.h"
+#include "store/sqlite/store_identity.h"
 
 #include "base/alloc.h"
 #include "store/journal/journal.h"

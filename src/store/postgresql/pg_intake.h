@@ -1,9 +1,10 @@
-/* The state of deciding one group of events: intake.c decides, intake_lookups.c looks things up. */
+/* The state of deciding one group of events: pg_intake.c decides, intake_lookups.c looks things up.
+ */
 #pragma once
 
 #include "domain/cap.h"
 #include "store/idmap.h"
-#include "store/postgresql/fetch.h"
+#include "store/postgresql/fetch_rows.h"
 #include "store/postgresql/postgresql_store.h"
 
 /* An account that the group has events of: its row, which is locked, with the changes of the
@@ -77,5 +78,5 @@ void pg_intake_read(struct pg_intake *in);
 /* Fetches the originals of reversals and locks them, so that the decision stays true. Makes more
  * trips if there are any. */
 MUST_CHECK enum pg_fate pg_intake_fetch_originals(struct pg_intake *in);
-/* Statements that write all that was accepted (pg_intake_write.c). */
+/* Statements that write all that was accepted (intake_write.c). */
 void pg_intake_write(struct pg_intake *in);

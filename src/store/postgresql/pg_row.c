@@ -1,6 +1,6 @@
 /* Converts between rows of the table `event` and struct event. ROW_COLUMNS has the order of the
  * columns. */
-#include "store/postgresql/row.h"
+#include "store/postgresql/pg_row.h"
 
 #include "domain/clock.h"
 

@@ -2,7 +2,7 @@
  *
  * A partition is made as a separate table and then attached: unlike CREATE TABLE ... PARTITION OF,
  * this does not lock out readers and writers of the partitioned table. */
-#include "store/postgresql/schema.h"
+#include "store/postgresql/pg_schema.h"
 
 #include "base/alloc.h"
 #include "domain/clock.h"

@@ -1,5 +1,5 @@
 /* Short reads: reports, objects, one callback, the log of callbacks. */
-#include "store/postgresql/fetch.h"
+#include "store/postgresql/fetch_rows.h"
 #include "store/postgresql/postgresql_store.h"
 
 #include "base/alloc.h"

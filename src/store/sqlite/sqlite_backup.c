@@ -14,9 +14,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "store/sqlite/identity.h"
 #include "store/sqlite/recover.h"
 #include "store/sqlite/schema.h"
+#include "store/sqlite/store_identity.h"
 #include "store/sqlite/sync_slicing_vfs.h"
 
 struct backup {

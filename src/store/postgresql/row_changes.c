@@ -1,10 +1,10 @@
 /* Rows that more than one transaction may change are locked in one order everywhere, so that nodes
  * do not deadlock: accounts, then events by (account, number), then books by key, then totals. A
  * table without changes costs no statement. */
-#include "store/postgresql/changes.h"
+#include "store/postgresql/row_changes.h"
 
 #include "base/alloc.h"
-#include "store/postgresql/schema.h"
+#include "store/postgresql/pg_schema.h"
 
 #include <stdlib.h>
 

@@ -7,7 +7,7 @@
  *
  * A fault is read twice, and reported only if the segment is live after the second read: a segment
  * that was released meanwhile may be gone or its file reused. */
-#include "store/journal/check.h"
+#include "store/journal/journal_check.h"
 
 #include "base/alloc.h"
 #include "base/hash.h"

@@ -1,6 +1,6 @@
 /* One statement for each partition, with the partition's number in the text, so that the planner
  * plans for that one. Rows are locked in the order of their keys. */
-#include "store/postgresql/fetch.h"
+#include "store/postgresql/fetch_rows.h"
 
 #include "base/alloc.h"
 
