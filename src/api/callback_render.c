@@ -11,7 +11,7 @@
 #include "domain/payload.h"
 #include "domain/request_format.h"
 #include "domain/signature.h"
-#include "send/request.h"
+#include "send/request_print.h"
 #include "services/reward_json.h"
 
 /* A receiver may answer with thousands of short lines, which are looked at in pairs. */

@@ -4,7 +4,7 @@
 #include "api/live.h"
 #include "api/query.h"
 #include "api/route.h"
-#include "intake/answer.h"
+#include "intake/intake_answer.h"
 #include "services/control.h"
 
 struct taking {

@@ -8,11 +8,11 @@
 #include "api/mutation.h"
 #include "api/route.h"
 #include "base/limits.h"
-#include "delivery/request.h"
+#include "delivery/callback_request.h"
 #include "domain/money.h"
 #include "domain/payload.h"
 #include "domain/url_macros.h"
-#include "send/request.h"
+#include "send/request_print.h"
 
 #include <stdio.h>
 

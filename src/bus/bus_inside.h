@@ -3,7 +3,7 @@
 
 #include "base/waiter.h"
 #include "bus/bus.h"
-#include "intake/answer.h"
+#include "intake/intake_answer.h"
 
 #include <librdkafka/rdkafka.h>
 #include <pthread.h>

@@ -7,11 +7,11 @@
  * outcomes. */
 #pragma once
 
+#include "delivery/callback_request.h"
 #include "delivery/delivery.h"
 #include "delivery/dispatcher_runtime.h"
 #include "delivery/lane.h"
 #include "delivery/lane_affinity.h"
-#include "delivery/request.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -3,7 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/check.h"
-#include "delivery/request.h"
+#include "delivery/callback_request.h"
 #include "domain/signature.h"
 
 #include <stdio.h>

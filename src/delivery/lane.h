@@ -11,13 +11,13 @@
  * memory. */
 #pragma once
 
+#include "delivery/callback_queue.h"
 #include "delivery/destination.h"
 #include "delivery/health.h"
 #include "delivery/held.h"
 #include "delivery/lane_pace.h"
 #include "delivery/lane_scans.h"
 #include "delivery/lane_state.h"
-#include "delivery/queue.h"
 #include "domain/callback_end.h"
 #include "domain/gone_run.h"
 #include "domain/refused_types.h"

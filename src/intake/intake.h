@@ -2,7 +2,7 @@
  *
  * Each item is judged alone: a valid one becomes a candidate for the store, any other a rejection
  * with every fault found. The store's verdicts decide what only the store knows (duplicates and
- * originals); the answer (intake/answer.h) combines both.
+ * originals); the answer (intake/intake_answer.h) combines both.
  *
  * Duplicates are recognised before any judgement that depends on more than the item's own bytes. So
  * an item that is valid by itself, but refused for something that may have changed since it was

@@ -2,7 +2,7 @@
  * that a name does not match, but not which name was expected and which the certificate has; and
  * after a failed verification the certificate is gone when the handshake reports it. So the reason
  * is made while OpenSSL verifies, without changing the result. */
-#include "send/internal.h"
+#include "send/sender_internal.h"
 
 #include "base/alloc.h"
 

@@ -1,8 +1,8 @@
 /* The course of an exchange: start, phases and their deadlines, outcome, end. */
-#include "send/internal.h"
+#include "send/sender_internal.h"
 
 #include "base/alloc.h"
-#include "send/request.h"
+#include "send/request_print.h"
 
 #include <stdlib.h>
 
@@ -153,7 +153,7 @@ void job_start(struct sender *s, struct exchange *x)
     job->started_mono_ms = now;
     job->deadline_mono_ms = now + x->timeout_ms;
     job->timer.fire = job_timer_fire;
-    job->destination = destination_get(s, x);
+    job->destination = host_pool_get(s, x);
     job->destination->exchanges++;
     s->exchanges++;
     x->internal = job;
@@ -424,7 +424,7 @@ static void job_release(struct job *job)
         pioneer_leave(d);
     d->exchanges--;
     s->exchanges--;
-    destination_drop_if_unused(s, d);
+    host_pool_drop_if_unused(s, d);
     job->x->duration_ms = (int32_t)(loop_mono_ms(s->loop) - job->started_mono_ms);
     job->x->internal = NULL;
     job->magic = 0;

@@ -10,10 +10,10 @@
  * A stream belongs to one exchange or to none: then the rest of its body is read and dropped. While
  * `working` is set the connection must not be closed: `done` of one exchange may start or cancel
  * others on it. */
-#include "send/internal.h"
+#include "send/sender_internal.h"
 
 #include "base/alloc.h"
-#include "send/request.h"
+#include "send/request_print.h"
 
 #include <stdlib.h>
 

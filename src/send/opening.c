@@ -5,7 +5,7 @@
  * proxy, the proxy is resolved and dialed next, and is told the checked address.
  *
  * An opening counts as one of the sender's connections from its beginning. */
-#include "send/internal.h"
+#include "send/sender_internal.h"
 
 #include "base/alloc.h"
 #include "net/socket.h"

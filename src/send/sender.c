@@ -1,6 +1,6 @@
-/* The outgoing HTTP client: setting up, and its public functions. See send.h, and internal.h for
- * the parts. */
-#include "send/internal.h"
+/* The outgoing HTTP client: setting up, and its public functions. See send.h, and sender_internal.h
+ * for the parts. */
+#include "send/sender_internal.h"
 
 #include "base/alloc.h"
 #include "net/tls.h"

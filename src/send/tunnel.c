@@ -1,7 +1,7 @@
 /* Tunnels through an HTTP proxy: see tunnel.h. */
 #include "send/tunnel.h"
 
-#include "send/request.h"
+#include "send/request_print.h"
 
 #include <errno.h>
 #include <sys/socket.h>

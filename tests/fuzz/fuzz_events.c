@@ -10,7 +10,7 @@
 #include "base/limits.h"
 #include "domain/money.h"
 #include "domain/rules.h"
-#include "intake/answer.h"
+#include "intake/intake_answer.h"
 #include "intake/intake.h"
 #include "json/reader.h"
 

@@ -3,7 +3,7 @@
 #include "fuzz.h"
 
 #include "base/check.h"
-#include "send/answer.h"
+#include "send/receiver_answer.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 
 #include "base/limits.h"
 #include "domain/clock.h"
-#include "intake/answer.h"
+#include "intake/intake_answer.h"
 #include "intake/intake.h"
 
 static struct fixture f;

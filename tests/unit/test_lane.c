@@ -5,7 +5,7 @@
 
 #include "base/alloc.h"
 #include "delivery/lane.h"
-#include "delivery/request.h"
+#include "delivery/callback_request.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* Retries are a binary heap in an array that is freed when empty, because most lanes have none.
  * Removal from the middle searches linearly: only a resend of a waiting callback needs it. */
-#include "delivery/queue.h"
+#include "delivery/callback_queue.h"
 
 #include "base/alloc.h"
 #include "base/check.h"

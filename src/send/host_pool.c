@@ -3,11 +3,11 @@
  * An idle connection is on two lists: its destination's stack (the last used is taken first, so
  * that the surplus of a burst ages and is closed) and the sender's list by time (for the idle
  * timeout and for eviction at the bound). */
-#include "send/internal.h"
+#include "send/sender_internal.h"
 
 #include "base/alloc.h"
 #include "net/tls.h"
-#include "send/request.h"
+#include "send/request_print.h"
 
 #include <stdlib.h>
 
@@ -18,7 +18,7 @@ static const uint8_t *identity_of(const struct exchange *x)
     return x->url->https && x->identity ? x->identity->sha256 : nobody;
 }
 
-struct host_pool *destination_get(struct sender *s, const struct exchange *x)
+struct host_pool *host_pool_get(struct sender *s, const struct exchange *x)
 {
     const struct url *url = x->url;
     const uint8_t *identity = identity_of(x);
@@ -47,7 +47,7 @@ struct host_pool *destination_get(struct sender *s, const struct exchange *x)
     return d;
 }
 
-void destination_drop_if_unused(struct sender *s, struct host_pool *d)
+void host_pool_drop_if_unused(struct sender *s, struct host_pool *d)
 {
     if (d->exchanges > 0 || d->connections > 0)
         return;

@@ -1,5 +1,5 @@
-/* Prints requests: see request.h. */
-#include "send/request.h"
+/* Prints requests: see request_print.h. */
+#include "send/request_print.h"
 
 #include <openssl/evp.h>
 

@@ -1,6 +1,6 @@
 /* Merges the rejections of intake with the verdicts of the store, in the order of the request. Both
  * lists are ascending. */
-#include "intake/answer.h"
+#include "intake/intake_answer.h"
 
 #include "base/limits.h"
 

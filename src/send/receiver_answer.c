@@ -1,5 +1,5 @@
-/* Parses a receiver's answer: see answer.h. */
-#include "send/answer.h"
+/* Parses a receiver's answer: see receiver_answer.h. */
+#include "send/receiver_answer.h"
 
 #include "domain/clock.h"
 

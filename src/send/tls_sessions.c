@@ -3,7 +3,7 @@
  * useful: resuming halves the cost of a handshake. After LIMIT_TLS_SESSION_MS the certificate is
  * verified again. The key has the verified name and the client identity, so that a session never
  * counts for another name or client. */
-#include "send/internal.h"
+#include "send/sender_internal.h"
 
 #include "base/alloc.h"
 #include "base/hash_map.h"

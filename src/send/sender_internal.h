@@ -15,9 +15,9 @@
 #include "base/list.h"
 #include "net/dns.h"
 #include "net/stream.h"
-#include "send/answer.h"
 #include "send/dial.h"
 #include "send/h2.h"
+#include "send/receiver_answer.h"
 #include "send/send.h"
 
 #define SENDER_MAGIC 0x53454e44u
@@ -150,9 +150,9 @@ struct sender {
     char input[INPUT_BYTES]; /* scratch */
 };
 
-/* destination.c: the table of destinations, and idle connections. */
-struct host_pool *destination_get(struct sender *s, const struct exchange *x);
-void destination_drop_if_unused(struct sender *s, struct host_pool *d);
+/* host_pool.c: the table of destinations, and idle connections. */
+struct host_pool *host_pool_get(struct sender *s, const struct exchange *x);
+void host_pool_drop_if_unused(struct sender *s, struct host_pool *d);
 struct connection *idle_take(struct sender *s, struct host_pool *d); /* NULL: none */
 void idle_give(struct connection *c);
 void idle_remove(struct connection *c);
@@ -181,7 +181,7 @@ void job_print_where(struct buf *to, const struct job *job);
 void opening_start(struct job *job);
 void opening_cancel(struct opening *opening);
 
-/* connection.c: writing and reading. */
+/* http_connection.c: writing and reading. */
 void connection_open(struct job *job, int fd, const struct address *address);
 void connection_send(struct connection *c, struct job *job);
 void connection_close(struct connection *c);
@@ -213,7 +213,7 @@ enum multiplex_stage {
 };
 enum multiplex_stage multiplex_stage(const struct job *job);
 
-/* sessions.c: TLS sessions for resumption, which outlive connections and destinations. */
+/* tls_sessions.c: TLS sessions for resumption, which outlive connections and destinations. */
 struct sessions *sessions_new(struct sender *s);
 void sessions_free(struct sessions *sessions);
 struct ssl_session_st *sessions_find(struct sessions *sessions, const struct host_pool *d);

@@ -4,11 +4,11 @@
  * and no epoll call, and a close by the peer is noticed at once. The answer may come before the
  * request is sent. Finishing a job must be the last action: `done` may reuse this connection or
  * close it. */
-#include "send/internal.h"
+#include "send/sender_internal.h"
 
 #include "base/alloc.h"
 #include "net/tls.h"
-#include "send/request.h"
+#include "send/request_print.h"
 
 #include <openssl/ssl.h>
 #include <stdlib.h>
@@ -85,7 +85,7 @@ void connection_close(struct connection *c)
     loop_free_later(s->loop, c);
     s->connections--;
     d->connections--;
-    destination_drop_if_unused(s, d);
+    host_pool_drop_if_unused(s, d);
     line_poke(s);
 }
 

@@ -3,7 +3,7 @@
  * The body is fixed at acceptance except for the bytes of Sig (and Signature): a retry days later,
  * after a rotation, is signed with the partner's current secret. EventIds are plain ASCII without
  * spaces (contract, section 1), so that they can be header values without escaping. */
-#include "delivery/request.h"
+#include "delivery/callback_request.h"
 
 #include "domain/clock.h"
 #include "domain/payload.h"
