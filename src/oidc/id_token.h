@@ -1,5 +1,5 @@
 /* What an ID token says of a person, and whether it was made for this sign-in (OpenID Connect Core,
- * section 3.1.3.7). Its signature is judged by oidc/signature.h. Pure. */
+ * section 3.1.3.7). Its signature is judged by oidc/token_signature.h. Pure. */
 #pragma once
 
 #include "oidc/provider.h"

@@ -9,7 +9,7 @@
 #include "base/alloc.h"
 #include "base/env.h"
 #include "base/worker.h"
-#include "oidc/signature.h"
+#include "oidc/token_signature.h"
 #include "json/reader.h"
 
 #include <curl/curl.h>

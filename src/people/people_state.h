@@ -1,4 +1,4 @@
-/* What people.c, load.c and change.c share. Internal to people/. */
+/* What people.c, load_people.c and change.c share. Internal to people/. */
 #pragma once
 
 #include "base/index.h"

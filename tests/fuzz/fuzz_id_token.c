@@ -3,7 +3,7 @@
 #include "fuzz.h"
 
 #include "oidc/id_token.h"
-#include "oidc/signature.h"
+#include "oidc/token_signature.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t data_bytes)
 {

@@ -1,6 +1,6 @@
 /* The algorithm is the token's, of a short list of those with two keys; the kind of key that it
  * takes is ours to say. So "none" is unknown, and a public key never serves as an HMAC's. */
-#include "oidc/signature.h"
+#include "oidc/token_signature.h"
 
 #include "json/reader.h"
 #include "json/writer.h"
