@@ -18,8 +18,8 @@
 #include "domain/money.h"
 #include "domain/payload.h"
 #include "domain/rules.h"
-#include "store/postgresql/row_changes.h"
 #include "store/postgresql/pg_schema.h"
+#include "store/postgresql/row_changes.h"
 
 #include <stdio.h>
 #include <stdlib.h>

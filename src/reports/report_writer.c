@@ -6,11 +6,11 @@
  *
  * A client that has survey outcomes and no start over a day and the day before it has Active
  * Panelists and ARPDAU that are too low: JSON ends with a warning about it. */
-#include "json/writer.h"
 #include "base/alloc.h"
 #include "domain/clock.h"
 #include "domain/money.h"
 #include "reports/report.h"
+#include "json/writer.h"
 
 #include <stdlib.h>
 

@@ -10,8 +10,8 @@
 #include "base/limits.h"
 #include "domain/money.h"
 #include "domain/rules.h"
-#include "intake/intake_answer.h"
 #include "intake/intake.h"
+#include "intake/intake_answer.h"
 #include "json/reader.h"
 
 #define NOW_MS INT64_C(1763726400000)

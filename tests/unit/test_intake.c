@@ -6,8 +6,8 @@
 
 #include "base/limits.h"
 #include "domain/clock.h"
-#include "intake/intake_answer.h"
 #include "intake/intake.h"
+#include "intake/intake_answer.h"
 
 static struct fixture f;
 static struct intake *intake;

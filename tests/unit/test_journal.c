@@ -4,9 +4,9 @@
  */
 #include "base/alloc.h"
 #include "check.h"
-#include "store/journal/journal_check.h"
 #include "store/journal/frame.h"
 #include "store/journal/journal.h"
+#include "store/journal/journal_check.h"
 #include "store/journal/segments.h"
 
 #include <fcntl.h>

@@ -4,8 +4,8 @@
 #include "lane_callback.h"
 
 #include "base/alloc.h"
-#include "delivery/lane.h"
 #include "delivery/callback_request.h"
+#include "delivery/lane.h"
 
 #include <stdlib.h>
 
