@@ -1,7 +1,6 @@
-/* The bytes of HTTP/2: the client's half of one connection (RFC 9113), with many requests and an
- * answer to each. Pure: no socket, no clock, so that it can be fuzzed. nghttp2 parses frames,
- * compresses headers (RFC 7541) and checks the rules; this code adds the bounds of
- * receiver_answer.h, and three for HTTP/2:
+/* The bytes of HTTP/2: the client's half of one connection (RFC 9113). Pure: no socket, no clock,
+ * so that it can be fuzzed. nghttp2 parses frames, compresses headers (RFC 7541) and checks the
+ * rules; this code adds the bounds of receiver_answer.h, and three for HTTP/2:
  *
  * - a stream's window is LIMIT_ATTEMPT_BODY_DRAINED_BYTES and is never enlarged, so that a peer
  *   cannot send more of a body than would be read;

@@ -1,16 +1,15 @@
 /* One keeper thread for each cluster: it passes on word of changes in the home, opens its cluster
  * late if it was down at the start, and submits parts of requests again.
  *
- * A node that cannot reach the home does not know whether a key or a session is still valid. If the
- * home is down for all nodes, nobody can change one. So a node that changes something in the home
- * writes a mark into every other cluster that it reaches: the home's revision after the change. A
- * node that reads a mark beyond the revision that it has read, and cannot read the home, knows that
- * it is behind. It stops answering for keys and sessions after the same time as a node with one
- * cluster does. A node that reads no such mark goes on. A mark only grows: it is written by
- * compare-and-set against the cluster's change log.
+ * A node that cannot reach the home does not know whether a key or a session is still valid, unless
+ * nothing has changed there. So a node that changes something in the home writes a mark into every
+ * other cluster that it reaches: the home's revision after the change. A node that reads a mark
+ * beyond the revision that it has read, and cannot read the home, is behind: it stops answering for
+ * keys and sessions after the same time as a node with one cluster. A mark only grows: it is
+ * written by compare-and-set against the cluster's change log.
  *
- * The keepers are separate so that a cluster that hangs does not hold up the others. The home's
- * keeper also does the work that concerns all clusters. */
+ * Separate keepers keep a cluster that hangs from holding up the others. The home's keeper also
+ * does the work that concerns all clusters. */
 #include "store/clusters/clusters.h"
 
 #include "base/alloc.h"
@@ -240,9 +239,8 @@ bool clusters_fresh(struct leases *l, int64_t mono_ms)
 
 /* --- the keeper ------------------------------------------------------------------------------- */
 
-/* Writes this node's latest home revision as the cluster's mark. The cluster refuses it as stale if
- * another node has written one since this node read the change log, because that mark may be
- * higher. */
+/* Writes this node's latest home revision as the cluster's mark. Stale: another node has written a
+ * mark that was not read yet, and that may be higher. */
 static void leave_mark(struct part *p, struct store *to, struct waiter *done)
 {
     long long revision = atomic_load(&p->all->changed);

@@ -1,13 +1,13 @@
 /* Operations that concern several clusters: requests with events of several accounts, lists of the
  * audit log, checks of the books, numbers.
  *
- * A request with events of several clusters is accepted whole or refused whole. It is refused if
- * one of the clusters does not accept events. If a cluster stops accepting after another has stored
- * its part, the part is submitted again until it is accepted, so that nobody is told that nothing
- * is stored when something is. The sender is told meanwhile that the result is unknown, as for any
- * commit in doubt (docs/operators/postgresql.md). After that (SPLIT_MS) the part is given up: it
- * might be refused for ever, and the sender repeats the request. The bytes of all such requests
- * together are bounded. */
+ * A request with events of several clusters is accepted whole, or refused whole if one of them does
+ * not accept events. If a cluster stops accepting after another has stored its part, the part is
+ * submitted again until it is accepted: a refusal must mean that nothing is stored. The sender is
+ * told meanwhile that the result is unknown, as for any commit in doubt
+ * (docs/operators/postgresql.md). After that (SPLIT_MS) the part is given up: it might be refused
+ * for ever, and the sender repeats the request. The bytes of all such requests together are
+ * bounded. */
 #include "store/clusters/clusters.h"
 
 #include "base/alloc.h"

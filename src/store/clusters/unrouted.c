@@ -1,7 +1,7 @@
-/* Waiting lanes of apps that this node does not know yet. The home cluster announces new apps, and
- * the app's own cluster announces its waiting lanes, so a lane may be announced before its app. The
- * node cannot tell which cluster's leases cover such a lane, so it keeps the lane here and
- * announces it again when the app is placed in a cluster. */
+/* Waiting lanes of apps that this node does not know yet. The home announces new apps, and the
+ * app's own cluster its waiting lanes, so a lane may be announced before its app. Without the app
+ * its cluster, and so its lease, is unknown: the lane is kept here and announced again when the app
+ * is placed. */
 #include "store/clusters/clusters.h"
 
 #include "base/alloc.h"
@@ -27,8 +27,7 @@ static void put(struct clusters *c, const struct lane_backlog *lane)
     c->unrouted[c->unrouted_count++] = *lane;
 }
 
-/* Looks again under the lock: the thread that placed the app meanwhile may have gone through the
- * list already. */
+/* Looks again under the lock, because the app may have been placed meanwhile. */
 static bool keep_unrouted(struct part *p, struct lane_backlog lane)
 {
     if (is_known(p, lane.lane))

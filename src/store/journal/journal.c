@@ -83,9 +83,8 @@ static char *sentence(const char *what, const char *directory, int error)
 /* --- opening ------------------------------------------------------------------------------ */
 
 /* Bytes that the last process wrote without a successful sync may be readable now and lost by a
- * power cut. The last group is about to count as recorded, so it is made durable first: the same
- * bytes are written again (a failed sync leaves pages marked clean) and synced. Earlier groups were
- * synced before the last one was written. */
+ * power cut. The last group is about to count as recorded, so its bytes are written again (a failed
+ * sync leaves pages marked clean) and synced. Earlier groups were synced before it was written. */
 static int settle_tail(struct journal *j, const struct replay_end *end)
 {
     if (end->last_frame) {

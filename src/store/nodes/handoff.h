@@ -1,17 +1,17 @@
 /* Decides whether a callback that another node hands over is still pending. Pure functions.
  *
  * A node that accepts an event for a lane of another node writes the callback into the row that
- * announces it (store/postgresql/handover.h). The row arrives later. Meanwhile the lane's node may
- * have got the same callback from a page, and may have delivered it, or from a resend. The callback
- * is pending, without a look at the database, if all of this holds:
+ * announces it (store/postgresql/handover.h). Before the row arrives, the lane's node may have got
+ * the callback from a page, and may have delivered it, or from a resend. The callback is pending,
+ * without a look at the database, if all of this holds:
  * - no other node, and no earlier incarnation of this lane, has held it: the shard's fence on
  *   arrival is the lane's, and the lane was made before the row was written;
  * - no panelist has been erased since;
  * - no page and no resend has shown a number as high.
  *
- * An account's event numbers become visible in order. A page that has read the lane from start to
- * end has therefore shown everything up to its highest number, and a callback up to that number is
- * known. In any other case the lane looks into the database. */
+ * An account's event numbers become visible in order, so a page that has read the lane from start
+ * to end has shown everything up to its highest number: a callback up to that number is known. In
+ * any other case the lane looks into the database. */
 #pragma once
 
 #include <stdbool.h>

@@ -2,14 +2,14 @@
  *
  * For a group of a few events, planning costs the server more than running. But prepared statements
  * belong to a session: behind PgBouncer in transaction mode each transaction may have another one.
- * At its begin a connection names the server process that will answer, and a pooler makes that
- * number up. So statements are prepared only if the process that answers is the announced one.
+ * A connection announces at its begin which server process will answer, and a pooler makes that
+ * number up. So statements are prepared only if the announced process answers.
  *
  * A name is made from the statement's text, so an existing name has the same text. If the server
- * refuses a name all the same, nothing of the transaction is stored: it is repeated without
- * prepared statements, and so is everything that the thread does afterwards. PgBouncer 1.21 and
- * newer, which tracks names, ends the connection if a name is prepared twice, even after a
- * DEALLOCATE. So each name has a number, and no name is prepared twice on a connection.
+ * refuses a name, nothing of the transaction is stored: it is repeated without prepared statements,
+ * and so is everything that the thread does afterwards. PgBouncer 1.21 and newer ends the
+ * connection if a name is prepared twice, even after a DEALLOCATE. So each name has a number and is
+ * prepared once on a connection.
  *
  * A plan is as good as the statistics at its time, and partitions begin empty: then every index
  * looks equally good. So a statement is prepared again when it has processed as many rows as before
