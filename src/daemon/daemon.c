@@ -176,14 +176,14 @@ static bool make_senders(struct daemon *d, char **ret_why)
         .idle_per_destination = LIMIT_IDLE_CONNECTIONS_PER_DESTINATION,
         .idle_ms = LIMIT_IDLE_CONNECTION_OUT_MS,
     };
-    d->lap_count = (size_t)d->options.loops;
-    d->laps = xcalloc(d->lap_count, sizeof *d->laps);
-    for (size_t i = 0; i < d->lap_count; i++) {
-        struct lap *lap = &d->laps[i];
-        lap->daemon = d;
-        lap->loop = loop_new(d->env);
-        lap->sender = sender_new(lap->loop, &options, ret_why);
-        if (!lap->sender)
+    d->loop_thread_count = (size_t)d->options.loops;
+    d->loop_threads = xcalloc(d->loop_thread_count, sizeof *d->loop_threads);
+    for (size_t i = 0; i < d->loop_thread_count; i++) {
+        struct loop_thread *thread = &d->loop_threads[i];
+        thread->daemon = d;
+        thread->loop = loop_new(d->env);
+        thread->sender = sender_new(thread->loop, &options, ret_why);
+        if (!thread->sender)
             return false;
     }
     return operations_prepare(d->operations, &options, ret_why);
@@ -237,7 +237,7 @@ static void watch_store(struct daemon *d)
 {
     d->peer_changes = (struct peer_changes){
         .api = d->api,
-        .executor = loop_executor(d->laps[0].loop),
+        .executor = loop_executor(d->loop_threads[0].loop),
         .directory = d->directory,
         .accounts = d->accounts,
         .people = d->people,
@@ -257,16 +257,16 @@ static void on_outcomes_durable(void *context, const struct outcome *items, size
 
 static void make_delivery(struct daemon *d)
 {
-    struct loop **loops = xcalloc(d->lap_count, sizeof(struct loop *));
-    struct sender **senders = xcalloc(d->lap_count, sizeof(struct sender *));
-    for (size_t i = 0; i < d->lap_count; i++) {
-        loops[i] = d->laps[i].loop;
-        senders[i] = d->laps[i].sender;
+    struct loop **loops = xcalloc(d->loop_thread_count, sizeof(struct loop *));
+    struct sender **senders = xcalloc(d->loop_thread_count, sizeof(struct sender *));
+    for (size_t i = 0; i < d->loop_thread_count; i++) {
+        loops[i] = d->loop_threads[i].loop;
+        senders[i] = d->loop_threads[i].sender;
     }
     struct delivery_options options = {
         .loops = loops,
         .senders = senders,
-        .loop_count = d->lap_count,
+        .loop_count = d->loop_thread_count,
         .store = d->store,
         .directory = d->directory,
         .schedule = d->options.schedule,
@@ -278,7 +278,7 @@ static void make_delivery(struct daemon *d)
         .context = d,
     };
     d->delivery = delivery_new(&options);
-    d->watchdog = watchdog_start(loops, d->lap_count);
+    d->watchdog = watchdog_start(loops, d->loop_thread_count);
     free(loops);
     free(senders);
 }
@@ -341,28 +341,28 @@ static void make_api(struct daemon *d)
 
 static void make_servers(struct daemon *d)
 {
-    for (size_t i = 0; i < d->lap_count; i++) {
-        struct lap *lap = &d->laps[i];
-        lap->api = api_loop_new(d->api, lap->loop);
+    for (size_t i = 0; i < d->loop_thread_count; i++) {
+        struct loop_thread *thread = &d->loop_threads[i];
+        thread->api = api_loop_new(d->api, thread->loop);
         struct http_server_options options = {
             .handle = api_handle,
             .headers_in = api_headers_in,
-            .context = lap->api,
+            .context = thread->api,
             .listen_fd = d->listen_fd,
             .tls_context = d->tls,
             .access_log = d->access_log,
             .trusted_proxies = d->options.trusted_proxies,
             .trusted_proxy_count = d->options.trusted_proxy_count,
-            .buffers_max_bytes = http_buffers_part(d->lap_count),
+            .buffers_max_bytes = http_buffers_part(d->loop_thread_count),
         };
-        lap->server = http_server_new(lap->loop, &options);
+        thread->server = http_server_new(thread->loop, &options);
     }
 }
 
 static void *run_loop(void *context)
 {
-    struct lap *lap = context;
-    loop_run(lap->loop);
+    struct loop_thread *thread = context;
+    loop_run(thread->loop);
     return NULL;
 }
 
@@ -372,7 +372,7 @@ static void say_listening(const struct daemon *d)
     listener_print(&text, d->listen_fd);
     log_info("listening", LOG_STR("address", buf_str(&text)), LOG_C("tls", d->tls ? "yes" : "no"),
              LOG_C("store", d->options.store_uri ? "postgresql" : d->options.store_directory),
-             LOG_INT("loops", d->lap_count), LOG_C("version", d->options.version));
+             LOG_INT("loops", d->loop_thread_count), LOG_C("version", d->options.version));
     buf_free(&text);
 }
 
@@ -384,11 +384,12 @@ static void start_threads(struct daemon *d)
     free(lanes);
     watch_store(d);
     store_start(d->store, delivery_sink(d->delivery));
-    for (size_t i = 0; i < d->lap_count; i++) {
+    for (size_t i = 0; i < d->loop_thread_count; i++) {
         char name[32];
         snprintf(name, sizeof name, "loop-%zu", i);
-        ASSERT(pthread_create(&d->laps[i].thread, NULL, run_loop, &d->laps[i]) == 0);
-        pthread_setname_np(d->laps[i].thread, name);
+        ASSERT(pthread_create(&d->loop_threads[i].thread, NULL, run_loop, &d->loop_threads[i]) ==
+               0);
+        pthread_setname_np(d->loop_threads[i].thread, name);
     }
     operations_start(d->operations);
     recoveries_start(d->recoveries, d->store, d->delivery);
@@ -440,15 +441,16 @@ static void reload(struct daemon *d)
 
 static void server_stopped(void *context)
 {
-    struct lap *lap = context;
-    lap->stop_server.run = waiter_wake;
-    executor_post(&lap->daemon->waiter.executor, &lap->stop_server);
+    struct loop_thread *thread = context;
+    thread->stop_server.run = waiter_wake;
+    executor_post(&thread->daemon->waiter.executor, &thread->stop_server);
 }
 
 static void stop_server_on_loop(struct task *task)
 {
-    struct lap *lap = CONTAINER_OF(task, struct lap, stop_server);
-    http_server_stop(lap->server, loop_mono_ms(lap->loop) + STOP_GRACE_MS, server_stopped, lap);
+    struct loop_thread *thread = CONTAINER_OF(task, struct loop_thread, stop_server);
+    http_server_stop(thread->server, loop_mono_ms(thread->loop) + STOP_GRACE_MS, server_stopped,
+                     thread);
 }
 
 /* Requests and attempts end side by side: no attempt begins while the last requests are answered,
@@ -465,11 +467,11 @@ static bool stop_in_order(struct daemon *d)
     oidc_abort(d->oidc);
     d->delivery_stopped.run = waiter_wake;
     delivery_stop(d->delivery, &d->waiter.executor, &d->delivery_stopped);
-    for (size_t i = 0; i < d->lap_count; i++) {
-        d->laps[i].stop_server.run = stop_server_on_loop;
-        executor_post(loop_executor(d->laps[i].loop), &d->laps[i].stop_server);
+    for (size_t i = 0; i < d->loop_thread_count; i++) {
+        d->loop_threads[i].stop_server.run = stop_server_on_loop;
+        executor_post(loop_executor(d->loop_threads[i].loop), &d->loop_threads[i].stop_server);
     }
-    for (size_t i = 0; i < d->lap_count + 1; i++)
+    for (size_t i = 0; i < d->loop_thread_count + 1; i++)
         waiter_wait(&d->waiter);
     bus_free(d->bus);
     d->bus = NULL;
@@ -485,30 +487,30 @@ static bool stop_in_order(struct daemon *d)
     store_get_numbers(d->store, &numbers);
     store_close(d->store);
     d->store = NULL;
-    for (size_t i = 0; i < d->lap_count; i++) {
-        loop_stop(d->laps[i].loop);
-        pthread_join(d->laps[i].thread, NULL);
+    for (size_t i = 0; i < d->loop_thread_count; i++) {
+        loop_stop(d->loop_threads[i].loop);
+        pthread_join(d->loop_threads[i].thread, NULL);
     }
     return !numbers.failed;
 }
 
 static void free_parts(struct daemon *d)
 {
-    for (size_t i = 0; i < d->lap_count; i++) {
-        if (d->laps[i].server)
-            http_server_free(d->laps[i].server);
-        if (d->laps[i].api)
-            api_loop_free(d->laps[i].api);
+    for (size_t i = 0; i < d->loop_thread_count; i++) {
+        if (d->loop_threads[i].server)
+            http_server_free(d->loop_threads[i].server);
+        if (d->loop_threads[i].api)
+            api_loop_free(d->loop_threads[i].api);
     }
     if (d->delivery)
         delivery_free(d->delivery);
-    for (size_t i = 0; i < d->lap_count; i++) {
-        if (d->laps[i].sender)
-            sender_free(d->laps[i].sender);
-        if (d->laps[i].loop)
-            loop_free(d->laps[i].loop);
+    for (size_t i = 0; i < d->loop_thread_count; i++) {
+        if (d->loop_threads[i].sender)
+            sender_free(d->loop_threads[i].sender);
+        if (d->loop_threads[i].loop)
+            loop_free(d->loop_threads[i].loop);
     }
-    free(d->laps);
+    free(d->loop_threads);
     access_log_close(d->access_log);
     if (d->api)
         api_free(d->api);

@@ -11,7 +11,7 @@
 #define DAEMON_MAGIC 0xDAE30091u
 
 /* What each loop's thread runs with. */
-struct lap {
+struct loop_thread {
     struct daemon *daemon;
     struct loop *loop;
     struct sender *sender;
@@ -52,8 +52,8 @@ struct daemon {
     struct tls_authorities *authorities;
     int listen_fd;
     struct access_log *access_log; /* NULL: none */
-    struct lap *laps;
-    size_t lap_count;
+    struct loop_thread *loop_threads;
+    size_t loop_thread_count;
     struct peer_changes peer_changes;
     const struct reload *reload; /* while one is handed to the loops */
     struct waiter waiter;        /* the main thread's, one thing after the other */

@@ -124,18 +124,18 @@ static void take_options(struct daemon_options *o, const struct daemon_options *
 
 static void reload_on_loop(struct task *task)
 {
-    struct lap *lap = CONTAINER_OF(task, struct lap, reload);
-    const struct daemon *d = lap->daemon;
+    struct loop_thread *thread = CONTAINER_OF(task, struct loop_thread, reload);
+    const struct daemon *d = thread->daemon;
     if (d->tls)
-        http_server_set_tls(lap->server, d->tls);
-    http_server_set_access_log(lap->server, d->access_log);
-    http_server_set_trusted_proxies(lap->server, d->options.trusted_proxies,
+        http_server_set_tls(thread->server, d->tls);
+    http_server_set_access_log(thread->server, d->access_log);
+    http_server_set_trusted_proxies(thread->server, d->options.trusted_proxies,
                                     d->options.trusted_proxy_count);
     if (d->reload->has_rules || d->reload->has_authorities)
-        sender_change(lap->sender, &d->options.rules, d->reload->client_tls);
-    delivery_set_schedule(d->delivery, (size_t)(lap - d->laps), &d->options.schedule);
-    lap->reload.run = waiter_wake;
-    executor_post(&lap->daemon->waiter.executor, &lap->reload);
+        sender_change(thread->sender, &d->options.rules, d->reload->client_tls);
+    delivery_set_schedule(d->delivery, (size_t)(thread - d->loop_threads), &d->options.schedule);
+    thread->reload.run = waiter_wake;
+    executor_post(&thread->daemon->waiter.executor, &thread->reload);
 }
 
 static void reload_loops(struct daemon *d, const struct reload *r)
@@ -152,12 +152,12 @@ static void reload_loops(struct daemon *d, const struct reload *r)
         .tls = r->client_tls,
     };
     d->reload = r;
-    for (size_t i = 0; i < d->lap_count; i++) {
-        d->laps[i].reload.run = reload_on_loop;
-        executor_post(loop_executor(d->laps[i].loop), &d->laps[i].reload);
+    for (size_t i = 0; i < d->loop_thread_count; i++) {
+        d->loop_threads[i].reload.run = reload_on_loop;
+        executor_post(loop_executor(d->loop_threads[i].loop), &d->loop_threads[i].reload);
     }
     operations_change(d->operations, &operations);
-    for (size_t i = 0; i < d->lap_count + 1; i++)
+    for (size_t i = 0; i < d->loop_thread_count + 1; i++)
         waiter_wait(&d->waiter);
     d->reload = NULL;
 }
