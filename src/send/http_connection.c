@@ -28,42 +28,42 @@ static void draining_unlink(struct connection *c)
  * the kernel for it, is woken once for several of them, which saves a fifth of the cost of sending
  * on one machine. */
 
-#define OWING_MOST 32 /* requests that are built before the first is written */
+#define PENDING_WRITES_MOST 32 /* requests that are built before the first is written */
 
-static void owe(struct connection *c)
+static void write_later(struct connection *c)
 {
     struct sender *s = c->sender;
-    c->owes_request = true;
-    list_push(&s->owing, &c->link);
-    if (s->owing_timer.heap_place == 0)
-        loop_timer_set(s->loop, &s->owing_timer, loop_mono_ms(s->loop));
+    c->has_pending_write = true;
+    list_push(&s->pending_writes, &c->link);
+    if (s->pending_write_timer.heap_place == 0)
+        loop_timer_set(s->loop, &s->pending_write_timer, loop_mono_ms(s->loop));
 }
 
-static void owe_no_more(struct connection *c)
+static void cancel_pending_write(struct connection *c)
 {
-    if (!c->owes_request)
+    if (!c->has_pending_write)
         return;
-    list_remove(&c->sender->owing, &c->link);
-    c->owes_request = false;
+    list_remove(&c->sender->pending_writes, &c->link);
+    c->has_pending_write = false;
 }
 
 void sender_flush(struct sender *s)
 {
     CHECK_MAGIC(s, SENDER_MAGIC);
-    while (s->owing.count > 0) {
-        struct connection *c = CONTAINER_OF(s->owing.first, struct connection, link);
+    while (s->pending_writes.count > 0) {
+        struct connection *c = CONTAINER_OF(s->pending_writes.first, struct connection, link);
         CHECK_MAGIC(c, CONNECTION_MAGIC);
-        owe_no_more(c);
+        cancel_pending_write(c);
         buf_clear(&s->request);
         request_print(&s->request, buf_str(&c->destination->fixed), c->job->x);
         connection_write(c, s->request.p, s->request.n);
     }
-    loop_timer_clear(s->loop, &s->owing_timer);
+    loop_timer_clear(s->loop, &s->pending_write_timer);
 }
 
-void owing_timer_fire(struct timer *timer)
+void pending_write_timer_fire(struct timer *timer)
 {
-    sender_flush(CONTAINER_OF(timer, struct sender, owing_timer));
+    sender_flush(CONTAINER_OF(timer, struct sender, pending_write_timer));
 }
 
 void connection_close(struct connection *c)
@@ -71,7 +71,7 @@ void connection_close(struct connection *c)
     CHECK_MAGIC(c, CONNECTION_MAGIC);
     struct sender *s = c->sender;
     struct host_pool *d = c->destination;
-    owe_no_more(c);
+    cancel_pending_write(c);
     if (c->state == CONNECTION_IDLE)
         idle_remove(c);
     else if (c->state == CONNECTION_DRAINING)
@@ -254,8 +254,8 @@ void connection_send(struct connection *c, struct job *job)
     job->address = c->address;
     job_set_phase(job, JOB_ANSWER);
     answer_begin(&c->answer, &x->response_headers, &x->response_body);
-    owe(c);
-    if (s->owing.count >= OWING_MOST)
+    write_later(c);
+    if (s->pending_writes.count >= PENDING_WRITES_MOST)
         sender_flush(s);
 }
 
@@ -271,7 +271,7 @@ static bool is_reusable(struct connection *c, bool all_used)
 {
     char more[64];
     size_t n;
-    if (!all_used || !c->answer.keep_alive || c->owes_request || c->write_failed ||
+    if (!all_used || !c->answer.keep_alive || c->has_pending_write || c->write_failed ||
         c->unsent.n > 0 || connection_is_old(c))
         return false;
     /* TLS may hold session tickets, or data that was not asked for */
@@ -291,7 +291,7 @@ void connection_drain(struct job *job)
 {
     struct connection *c = job->connection;
     answer_keep_nothing(&c->answer);
-    owe_no_more(c);
+    cancel_pending_write(c);
     c->job = NULL;
     job->connection = NULL;
     c->state = CONNECTION_DRAINING;

@@ -67,7 +67,7 @@ static void release(struct sender *s)
     loop_timer_clear(s->loop, &s->idle_timer);
     loop_timer_clear(s->loop, &s->line_timer);
     loop_timer_clear(s->loop, &s->flush_timer);
-    loop_timer_clear(s->loop, &s->owing_timer);
+    loop_timer_clear(s->loop, &s->pending_write_timer);
     hash_map_free(&s->destinations);
     buf_free(&s->request);
     arena_free(&s->arena);
@@ -91,7 +91,7 @@ struct sender *sender_new(struct loop *loop, const struct sender_options *option
     s->user_agent = xstrdup(options->user_agent);
     s->idle_timer.fire = idle_timer_fire;
     s->line_timer.fire = line_timer_fire;
-    s->owing_timer.fire = owing_timer_fire;
+    s->pending_write_timer.fire = pending_write_timer_fire;
     s->flush_timer.fire = multiplex_flush_timer_fire;
     env_random(loop_env(loop), s->secret.bytes, sizeof s->secret.bytes);
     if (!set_up(s, ret_why)) {

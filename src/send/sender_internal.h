@@ -102,20 +102,20 @@ struct connection {
     int64_t opened_mono_ms, idle_mono_ms;
     bool used; /* has carried an earlier exchange */
     bool write_failed;
-    bool owes_request;      /* BUSY: its job's is not written yet */
+    bool has_pending_write; /* BUSY: its job's request is not written yet */
     bool identity_unusable; /* as a client; nothing is sent */
     struct buf unsent;      /* of the request; sent up to unsent_at */
     size_t unsent_at;
     struct answer answer;
-    struct timer timer;             /* DRAINING: its deadline */
-    struct link link;               /* IDLE, DRAINING, SHARED, owing: in the sender's list */
-    struct link link_of_pool;       /* IDLE, SHARED: in the destination's list */
-    struct h2 *h2;                  /* NULL: HTTP/1.1 */
-    struct list streams;            /* HTTP/2 */
-    int64_t heard_mono_ms;          /* HTTP/2: when the peer last sent bytes */
-    bool retired;                   /* takes no more streams */
-    bool working;                   /* must not be closed now; will be written to soon */
-    struct link dirty;              /* in the sender's `dirty`: has something to write */
+    struct timer timer;       /* DRAINING: its deadline */
+    struct link link;         /* IDLE, DRAINING, SHARED, pending write: in the sender's list */
+    struct link link_of_pool; /* IDLE, SHARED: in the destination's list */
+    struct h2 *h2;            /* NULL: HTTP/1.1 */
+    struct list streams;      /* HTTP/2 */
+    int64_t heard_mono_ms;    /* HTTP/2: when the peer last sent bytes */
+    bool retired;             /* takes no more streams */
+    bool working;             /* must not be closed now; will be written to soon */
+    struct link dirty;        /* in the sender's `dirty`: has something to write */
     int64_t certificate_expires_ms; /* the peer's; 0: none */
     char *tls_why;                  /* what is wrong with the certificate; may be NULL */
 };
@@ -137,9 +137,9 @@ struct sender {
     struct hash_secret secret;
     struct list idle; /* the longest idle first */
     struct list draining;
-    struct list shared, dirty; /* HTTP/2 */
-    struct list owing;         /* HTTP/1.1: requests to write */
-    struct timer owing_timer;
+    struct list shared, dirty;  /* HTTP/2 */
+    struct list pending_writes; /* HTTP/1.1: requests to write */
+    struct timer pending_write_timer;
     struct timer flush_timer;
     struct timer idle_timer;
     struct list line; /* jobs that wait for a connection */
@@ -190,7 +190,7 @@ void connection_close(struct connection *c);
 void connection_drain(struct job *job);
 /* keeps the bytes that the socket does not take */
 void connection_write(struct connection *c, const char *p, size_t n);
-void owing_timer_fire(struct timer *timer);
+void pending_write_timer_fire(struct timer *timer);
 bool connection_is_old(const struct connection *c); /* must not be reused */
 void connection_print_tls_why(struct buf *to, const struct connection *c,
                               enum stream_result result); /* a clause that follows "host port n" */
