@@ -142,8 +142,8 @@ static void resend(struct dispatcher *d, const struct lane *lane, const struct c
 void dispatcher_date(struct dispatcher *d, struct lane *lane, const struct callback *c)
 {
     struct lane_now now = dispatcher_now(d);
-    struct held_entry *e = held_find(&lane->held, c->event_no);
-    if (e && e->place != HELD_QUEUED)
+    struct inflight_entry *e = inflight_find(&lane->inflight, c->event_no);
+    if (e && e->place != INFLIGHT_QUEUED)
         return;
     if (e)
         c = e->callback;

@@ -38,9 +38,9 @@ struct lane *lane_new(lane_no no, struct lane_shared *shared, const struct lane_
 void lane_free(struct lane *lane)
 {
     CHECK_MAGIC(lane, LANE_MAGIC);
-    ASSERT(lane->held.count == 0 && lane->in_ram == 0 && lane->in_flight == 0);
+    ASSERT(lane->inflight.count == 0 && lane->in_ram == 0 && lane->in_flight == 0);
     ASSERT(lane->destination == NULL && !lane->scans.is_asked && lane->turn.waker.place == 0);
-    hash_map_free(&lane->held);
+    hash_map_free(&lane->inflight);
     lane->magic = 0;
     free(lane);
 }
@@ -88,7 +88,8 @@ int32_t lane_queued(const struct lane *lane)
 
 bool lane_is_idle(const struct lane *lane)
 {
-    return lane->held.count == 0 && lane->scans.next_due_ms == INT64_MAX && !lane->scans.is_asked;
+    return lane->inflight.count == 0 && lane->scans.next_due_ms == INT64_MAX &&
+           !lane->scans.is_asked;
 }
 
 void lane_set(struct lane *lane, const struct lane_settings *settings, const struct lane_now *now)
@@ -146,9 +147,9 @@ void lane_note_waiting(struct lane *lane, int64_t due_ms)
     scans_note_waiting(&lane->scans, due_ms);
 }
 
-void lane_remember(struct lane *lane, struct callback *c, enum held_place place)
+void lane_remember(struct lane *lane, struct callback *c, enum inflight_place place)
 {
-    struct held_entry *e = held_add(&lane->held, c->event_no);
+    struct inflight_entry *e = inflight_add(&lane->inflight, c->event_no);
     e->callback = c;
     e->place = (uint8_t)place;
     lane->in_ram++;
@@ -158,25 +159,25 @@ void lane_remember(struct lane *lane, struct callback *c, enum held_place place)
 
 /* Removes an entry whose callback has left memory and whose outcomes are all durable; waits for the
  * page under way if there is one. */
-void lane_release(struct lane *lane, struct held_entry *e)
+void lane_release(struct lane *lane, struct inflight_entry *e)
 {
-    ASSERT(e->place == HELD_GONE && e->recording == 0);
+    ASSERT(e->place == INFLIGHT_GONE && e->recording == 0);
     if (e->again)
         lane_note_waiting(lane, 0);
     e->again = false;
     if (lane->scans.is_asked)
         lane->lingering++;
     else
-        held_remove(&lane->held, e);
+        inflight_remove(&lane->inflight, e);
 }
 
 /* Frees the callback; its entry stays until lane_release may remove it. */
-static void leave_memory(struct lane *lane, struct held_entry *e)
+static void leave_memory(struct lane *lane, struct inflight_entry *e)
 {
     struct callback *c = e->callback;
     bool recording = e->recording > 0;
     e->callback = NULL;
-    e->place = HELD_GONE;
+    e->place = INFLIGHT_GONE;
     lane->in_ram--;
     lane->shared->in_ram--;
     lane->shared->in_ram_bytes -= c->bytes;
@@ -191,14 +192,14 @@ static void note_resend(struct callback *held, const struct callback *c)
         held->resend_no = c->resend_no;
 }
 
-static void offer_again(struct lane *lane, struct held_entry *e, struct callback *c)
+static void offer_again(struct lane *lane, struct inflight_entry *e, struct callback *c)
 {
-    switch ((enum held_place)e->place) {
-    case HELD_QUEUED:
+    switch ((enum inflight_place)e->place) {
+    case INFLIGHT_QUEUED:
         e->callback->manual |= c->manual;
         note_resend(e->callback, c);
         break;
-    case HELD_RETRY: /* a resend of a waiting callback: due now */
+    case INFLIGHT_RETRY: /* a resend of a waiting callback: due now */
         if (c->resend_no <= e->callback->resend_no)
             break; /* its last attempt answered this resend; the store has not recorded that yet */
         retries_remove(&lane->retries, e->callback);
@@ -206,14 +207,14 @@ static void offer_again(struct lane *lane, struct held_entry *e, struct callback
         e->callback->place.due_ms = c->place.due_ms;
         e->callback->manual |= c->manual;
         note_resend(e->callback, c);
-        e->place = HELD_QUEUED;
+        e->place = INFLIGHT_QUEUED;
         callback_queue_push(&lane->due, e->callback);
         break;
-    case HELD_IN_FLIGHT: note_resend(e->callback, c); break;
-    case HELD_GONE:
+    case INFLIGHT_ATTEMPT: note_resend(e->callback, c); break;
+    case INFLIGHT_GONE:
         /* Its outcome may be recorded before or after this resend; only the store knows. */
         e->again = true;
-        if (e->place == HELD_GONE && e->recording == 0)
+        if (e->place == INFLIGHT_GONE && e->recording == 0)
             lane_note_waiting(lane, 0);
         break;
     }
@@ -269,7 +270,7 @@ void lane_offer(struct lane *lane, struct callback *c, int32_t room, const struc
         callback_free(c);
         return;
     }
-    struct held_entry *e = held_find(&lane->held, c->event_no);
+    struct inflight_entry *e = inflight_find(&lane->inflight, c->event_no);
     if (e) {
         offer_again(lane, e, c);
         return;
@@ -284,7 +285,7 @@ void lane_offer(struct lane *lane, struct callback *c, int32_t room, const struc
     }
     if (is_next_try)
         make_way(lane);
-    lane_remember(lane, c, HELD_QUEUED);
+    lane_remember(lane, c, INFLIGHT_QUEUED);
     callback_queue_push(c->place.failed_attempts ? &lane->due : &lane->fresh, c);
     lane->probe.is_ready = lane->probe.is_resend = is_next_try;
 }
@@ -292,7 +293,7 @@ void lane_offer(struct lane *lane, struct callback *c, int32_t room, const struc
 static void drop(struct lane *lane, struct callback *c)
 {
     lane_note_waiting(lane, c->place.due_ms);
-    leave_memory(lane, held_find(&lane->held, c->event_no));
+    leave_memory(lane, inflight_find(&lane->inflight, c->event_no));
 }
 
 void lane_drop_queued(struct lane *lane)
@@ -307,7 +308,8 @@ void lane_drop_queued(struct lane *lane)
 void lane_reread(struct lane *lane)
 {
     lane_drop_queued(lane);
-    for (struct held_entry *e = held_after(&lane->held, NULL); e; e = held_after(&lane->held, e))
+    for (struct inflight_entry *e = inflight_after(&lane->inflight, NULL); e;
+         e = inflight_after(&lane->inflight, e))
         if (e->callback)
             e->callback->may_be_erased = true;
 }
@@ -350,10 +352,12 @@ static void drop_erased(struct lane *lane, struct callback_queue *q)
     }
 }
 
-static size_t mark_erased(const struct hash_map *held, uint32_t account_no, struct str panelist_id)
+static size_t mark_erased(const struct hash_map *inflight, uint32_t account_no,
+                          struct str panelist_id)
 {
     size_t count = 0;
-    for (struct held_entry *e = held_after(held, NULL); e; e = held_after(held, e)) {
+    for (struct inflight_entry *e = inflight_after(inflight, NULL); e;
+         e = inflight_after(inflight, e)) {
         struct callback *c = e->callback;
         if (!c || c->account_no != account_no || !str_eq(c->panelist_id, panelist_id))
             continue;
@@ -365,7 +369,7 @@ static size_t mark_erased(const struct hash_map *held, uint32_t account_no, stru
 
 size_t lane_erase(struct lane *lane, uint32_t account_no, struct str panelist_id)
 {
-    size_t count = mark_erased(&lane->held, account_no, panelist_id);
+    size_t count = mark_erased(&lane->inflight, account_no, panelist_id);
     if (count == 0)
         return 0;
     drop_erased(lane, &lane->fresh);
@@ -391,7 +395,7 @@ void lane_ripen(struct lane *lane, const struct lane_now *now)
         struct callback *c = retries_pop(&lane->retries);
         if (!c)
             break;
-        held_find(&lane->held, c->event_no)->place = HELD_QUEUED;
+        inflight_find(&lane->inflight, c->event_no)->place = INFLIGHT_QUEUED;
         callback_queue_push(&lane->due, c);
     }
     lane->contact.is_quiet =
@@ -423,7 +427,7 @@ bool lane_gives_up(const struct lane *lane, const struct schedule *s, const stru
 {
     struct schedule_place place = c->place;
     lane_settle_place(lane, &place);
-    return lane_mode(lane) == LANE_SHUT && !held_find(&lane->held, c->event_no) &&
+    return lane_mode(lane) == LANE_SHUT && !inflight_find(&lane->inflight, c->event_no) &&
            callback_is_given_up(s, &place, &lane->downtime, now->wall_ms, now->mono_ms);
 }
 
@@ -434,7 +438,7 @@ struct callback *lane_take(struct lane *lane)
     ASSERT(c);
     lane->took_fresh = fresh;
     lane->probe.is_ready = lane->probe.is_resend = false;
-    held_find(&lane->held, c->event_no)->place = HELD_IN_FLIGHT;
+    inflight_find(&lane->inflight, c->event_no)->place = INFLIGHT_ATTEMPT;
     lane->in_flight++;
     return c;
 }
@@ -454,8 +458,8 @@ void lane_count_resend(struct lane *lane, const struct lane_now *now)
 void lane_finish(struct lane *lane, struct callback *c, enum lane_finish how, int32_t room,
                  const struct lane_now *now)
 {
-    struct held_entry *e = held_find(&lane->held, c->event_no);
-    ASSERT(e && e->place == HELD_IN_FLIGHT && lane->in_flight > 0);
+    struct inflight_entry *e = inflight_find(&lane->inflight, c->event_no);
+    ASSERT(e && e->place == INFLIGHT_ATTEMPT && lane->in_flight > 0);
     lane->in_flight--;
     lane->touched_mono_ms = now->mono_ms;
     e->again = how == LANE_FINISH_LOOK;
@@ -467,7 +471,7 @@ void lane_finish(struct lane *lane, struct callback *c, enum lane_finish how, in
     int64_t wait_ms = c->place.due_ms - now->wall_ms;
     if (how == LANE_FINISH_WAITING && lane_mode(lane) == LANE_OPEN && room > 0 &&
         wait_ms <= LANE_RETRY_IN_RAM_MS) {
-        e->place = HELD_RETRY;
+        e->place = INFLIGHT_RETRY;
         retries_add(&lane->retries, c, now->mono_ms + (wait_ms > 0 ? wait_ms : 0));
         return;
     }
@@ -477,11 +481,11 @@ void lane_finish(struct lane *lane, struct callback *c, enum lane_finish how, in
 void lane_recorded(struct lane *lane, uint64_t event_no, enum callback_state state, int64_t due_ms,
                    const struct lane_now *now)
 {
-    struct held_entry *e = held_find(&lane->held, event_no);
+    struct inflight_entry *e = inflight_find(&lane->inflight, event_no);
     ASSERT(e && e->recording > 0);
     lane->touched_mono_ms = now->mono_ms;
     e->recording--;
-    if (e->recording > 0 || e->place != HELD_GONE)
+    if (e->recording > 0 || e->place != INFLIGHT_GONE)
         return;
     if (state == CALLBACK_PENDING)
         lane_note_waiting(lane, due_ms);

@@ -6,7 +6,7 @@
  * of the loop that owns the lane.
  *
  * The invariant that keeps callbacks from being lost: each pending callback of the lane is in the
- * in-flight table (held.h), or the next scan of the store will find it. A scan begins at
+ * in-flight table (inflight.h), or the next scan of the store will find it. A scan begins at
  * next_due_ms at the latest. While a scan runs, dropped_due_ms remembers the callbacks that leave
  * memory. */
 #pragma once
@@ -14,7 +14,7 @@
 #include "delivery/callback_queue.h"
 #include "delivery/destination.h"
 #include "delivery/health.h"
-#include "delivery/held.h"
+#include "delivery/inflight.h"
 #include "delivery/lane_pace.h"
 #include "delivery/lane_scans.h"
 #include "delivery/lane_state.h"
@@ -98,7 +98,7 @@ struct lane {
     bool gone;          /* disabled by 410s; true until the directory knows */
     bool took_fresh;    /* the queues take turns: the last callback was from `fresh` */
     bool was_shut;      /* at the last lane_note_mode */
-    uint32_t lingering; /* entries in `held` that wait only for the page under way */
+    uint32_t lingering; /* entries in `inflight` that wait only for the page under way */
     struct refused_types refused_types;
     lane_no no;
     int64_t fence; /* the fence of its shard when it was created; see store/leases.h */
@@ -112,8 +112,8 @@ struct lane {
     struct lane_downtime downtime;
     struct callback_queue fresh, due;
     struct retries retries;
-    struct hash_map held;  /* struct held_entry */
-    struct health *health; /* NULL: never tried since it was last forgotten */
+    struct hash_map inflight; /* struct inflight_entry */
+    struct health *health;    /* NULL: never tried since it was last forgotten */
     int32_t in_flight, in_ram;
 
     /* What the lane knows about the store. */

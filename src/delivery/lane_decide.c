@@ -205,7 +205,7 @@ static struct lane_decision decide_leaving(const struct lane *lane)
     if (lane_queued(lane) > 0 || lane->retries.count > 0)
         return act(LANE_DROP);
     /* The new loop may page only after all outcomes of this loop are durable. */
-    return act(lane->held.count == 0 && !lane->scans.is_asked ? LANE_LEAVE : LANE_WAIT);
+    return act(lane->inflight.count == 0 && !lane->scans.is_asked ? LANE_LEAVE : LANE_WAIT);
 }
 
 /* True if a page for dating callbacks anew comes next. It takes turns with the lane's other

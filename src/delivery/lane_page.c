@@ -23,7 +23,7 @@ void lane_page_shows(struct lane *lane, const struct callback *c)
 bool lane_page_take(struct lane *lane, struct callback *c)
 {
     ASSERT(lane->scans.is_asked);
-    if (held_find(&lane->held, c->event_no))
+    if (inflight_find(&lane->inflight, c->event_no))
         return false;
     enum lane_mode mode = lane_mode(lane);
     bool probe = lane->scans.kind == PAGE_PROBE;
@@ -35,7 +35,7 @@ bool lane_page_take(struct lane *lane, struct callback *c)
         lane_note_waiting(lane, c->place.due_ms);
         return false;
     }
-    lane_remember(lane, c, HELD_QUEUED);
+    lane_remember(lane, c, INFLIGHT_QUEUED);
     callback_queue_push(&lane->due, c);
     lane->probe.is_ready = mode == LANE_SHUT;
     return true;
@@ -48,19 +48,19 @@ struct scan_cursor lane_page_from(const struct lane *lane, enum lane_page_kind k
 
 void lane_sweep_take(struct lane *lane, uint64_t event_no)
 {
-    struct held_entry *e = held_add(&lane->held, event_no);
-    e->place = HELD_GONE;
+    struct inflight_entry *e = inflight_add(&lane->inflight, event_no);
+    e->place = INFLIGHT_GONE;
     e->recording = 1;
 }
 
 void lane_redate(struct lane *lane, uint64_t event_no, const struct schedule_place *place)
 {
-    struct held_entry *e = held_find(&lane->held, event_no);
+    struct inflight_entry *e = inflight_find(&lane->inflight, event_no);
     if (!e) {
         lane_sweep_take(lane, event_no);
         return;
     }
-    ASSERT(e->place == HELD_QUEUED);
+    ASSERT(e->place == INFLIGHT_QUEUED);
     e->callback->place = *place;
     e->recording++;
 }
@@ -68,11 +68,11 @@ void lane_redate(struct lane *lane, uint64_t event_no, const struct schedule_pla
 /* The page under way has arrived: removes the entries that only waited for it. */
 static void release_lingering(struct lane *lane)
 {
-    struct held_entry *e = held_after(&lane->held, NULL), *next;
+    struct inflight_entry *e = inflight_after(&lane->inflight, NULL), *next;
     for (; e && lane->lingering > 0; e = next) {
-        next = held_after(&lane->held, e);
-        if (e->place == HELD_GONE && e->recording == 0) {
-            held_remove(&lane->held, e);
+        next = inflight_after(&lane->inflight, e);
+        if (e->place == INFLIGHT_GONE && e->recording == 0) {
+            inflight_remove(&lane->inflight, e);
             lane->lingering--;
         }
     }

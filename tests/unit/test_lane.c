@@ -14,7 +14,7 @@ static const struct lane_now start = {.wall_ms = 1763726400000, .mono_ms = 10000
 /* --- what is held --- */
 
 #define MODEL 300
-static void held_is_a_map(void)
+static void inflight_is_a_map(void)
 {
     struct hash_map held = {0};
     bool in[MODEL] = {false};
@@ -23,12 +23,12 @@ static void held_is_a_map(void)
     for (int i = 0; i < 50000; i++) {
         uint64_t n = rng_below(&rng, MODEL - 1) + 1;
         if (!in[n])
-            held_add(&held, n)->recording = (uint16_t)n;
+            inflight_add(&held, n)->recording = (uint16_t)n;
         else
-            held_remove(&held, held_find(&held, n));
+            inflight_remove(&held, inflight_find(&held, n));
         in[n] = !in[n];
         uint64_t probe = rng_below(&rng, MODEL - 1) + 1;
-        const struct held_entry *e = held_find(&held, probe);
+        const struct inflight_entry *e = inflight_find(&held, probe);
         if ((e != NULL) != in[probe] || (e && e->recording != probe)) {
             CHECK_EQ_INT(e != NULL, in[probe]);
             break;
@@ -37,9 +37,9 @@ static void held_is_a_map(void)
     uint32_t count = 0;
     for (uint64_t n = 1; n < MODEL; n++) {
         count += in[n];
-        CHECK_EQ_INT(held_find(&held, n) != NULL, in[n]);
+        CHECK_EQ_INT(inflight_find(&held, n) != NULL, in[n]);
         if (in[n])
-            held_remove(&held, held_find(&held, n));
+            inflight_remove(&held, inflight_find(&held, n));
     }
     CHECK(count > 50);
     CHECK_EQ_UINT(held.count, 0);
@@ -279,7 +279,7 @@ static void rotation_keeps_the_older_secret_live(void)
 
 int main(void)
 {
-    RUN(held_is_a_map);
+    RUN(inflight_is_a_map);
     RUN(wakers_come_in_order);
     RUN(retries_come_in_order);
     RUN(a_destination_dies_and_comes_back);

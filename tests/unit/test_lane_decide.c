@@ -314,7 +314,7 @@ static void pages_leave_out_what_is_in_hand(void)
     CHECK(!lane_page_take(b.lane, stale)); /* this page was read before */
     struct due_page page = {.count = 1, .next_due_ms = INT64_MAX};
     lane_page_ended(b.lane, &page, 0, &start);
-    CHECK_EQ_UINT(b.lane->held.count, 0);
+    CHECK_EQ_UINT(b.lane->inflight.count, 0);
     callback_free(stale);
     bench_close(&b);
 }
