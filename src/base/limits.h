@@ -48,6 +48,11 @@
 #define LIMIT_REQUEST_DEADLINE_MS 60000
 #define LIMIT_ANSWER_DEADLINE_MS 35000 /* of a change whose end is not known by then: 503 */
 #define LIMIT_IDLE_CONNECTION_MS 75000
+/* A request or an answer in whose middle the client does nothing for so long stalls: it is closed
+ * where a body waits for room; of clients that are known, also where places or buffers are short.
+ * Strangers' are closed there without a delay, the one that has waited for longest first. */
+#define LIMIT_STALL_MS 1000
+#define LIMIT_STALL_KNOWN_MS 5000
 /* HTTP/2. A stream counts as a connection, too. Bodies that wait for room take no more than the
  * windows, of a stream and of its connection, let through. Frames are paid for with credit, which
  * answers bring back: without any the connection is closed (http/http2.c). */

@@ -82,8 +82,7 @@ void conn_begin_phase(struct conn *c, enum conn_phase phase)
     case CONN_HANDLING:
     case CONN_FLUSHING: c->phase_deadline = INT64_MAX; break;
     }
-    if (c->open)
-        conn_count_idle(c);
+    conn_count_waits(c, phase != CONN_HEAD); /* a head that does not get on is as good as none */
 }
 
 static int wanted(const struct conn *c)
@@ -118,8 +117,9 @@ void conn_settle(struct conn *c)
         loop_timer_set(c->request.loop, t, c->deadline);
     if (!c->detached && c->phase != CONN_TLS)
         stream_want(&c->stream, wanted(c));
+    conn_count_waits(c, false);
     conn_count_buffers(c);
-    server_shed_buffers(c->server);
+    conn_shed_buffers(c);
 }
 
 static void on_deadline(struct timer *timer)
@@ -213,6 +213,7 @@ bool conn_flush(struct conn *c)
             return false;
         }
         c->out_at += put;
+        conn_count_waits(c, true);
     }
     flushed(c);
     return c->open;

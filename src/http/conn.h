@@ -50,17 +50,18 @@ struct conn {
     struct stream stream;
     struct endpoint peer;
     struct peer *client; /* whose connection it counts as; NULL: a trusted proxy's own */
-    /* Without a request: in the server's list of its kind, and in the client's. */
-    struct link idle_link, client_idle_link;
-    struct link room_link; /* ROOM: in the server's */
-    int64_t wanted_bytes;  /* ROOM: of the body */
-    int64_t room_bytes;    /* that the present request's body may take, whether it came or not */
-    int64_t buffer_bytes;  /* as added to the server's */
-    int64_t client_bytes;  /* as added to the client's */
-    bool is_idle, idle_known, waits_for_room; /* in those lists */
-    bool known, in_reserve;                   /* see http_is_crowded */
-    bool open;     /* the stream is; false with phase HANDLING: waits for the handler */
-    bool detached; /* no socket: bytes come by conn_feed, answers are dropped */
+    struct link wait_link, client_wait_link;
+    struct list *waits_in;  /* the server's list; NULL: it does not wait for its client */
+    int64_t waits_since_ms; /* monotonic: when the client last did something */
+    struct link room_link;  /* ROOM: in the server's */
+    int64_t wanted_bytes;   /* ROOM: of the body */
+    int64_t room_bytes;     /* that the present request's body may take, whether it came or not */
+    int64_t buffer_bytes;   /* as added to the server's */
+    int64_t client_bytes;   /* as added to the client's */
+    bool waits_for_room;    /* in that list */
+    bool known, in_reserve; /* see http_is_crowded */
+    bool open;              /* the stream is; false with phase HANDLING: waits for the handler */
+    bool detached;          /* no socket: bytes come by conn_feed, answers are dropped */
     bool tls;
     bool processing; /* conn_process is on the stack */
     bool close_after;
@@ -156,10 +157,13 @@ void http2_stream_freed(struct conn *stream);
  * when it is closed; its buffers are counted for as long as there is memory of it. */
 void conn_count(struct conn *c);
 void conn_set_client(struct conn *c, const struct address *address); /* the request's, forwarded */
-void conn_count_idle(struct conn *c);
+void conn_count_waits(struct conn *c, bool progress); /* progress: the client did something */
 void conn_count_buffers(struct conn *c);
 void conn_uncount(struct conn *c);
 void conn_uncount_buffers(struct conn *c);
+/* http/room.c: closes connections that wait for their clients, but never c, while buffers hold more
+ * than they may. */
+void conn_shed_buffers(const struct conn *c);
 /* http/room.c: whether the memory of a buffer that is empty may be kept for what comes next. */
 bool conn_may_keep(const struct conn *c, const struct buf *empty);
 /* http/room.c: whether so many bytes of a body may be read now; else ROOM begins, and
@@ -207,7 +211,9 @@ struct http_server {
     struct conn *conns;
     int64_t open;
     struct peers *peers;
-    struct list idle[2]; /* without a request, by `known`; the one idle for longest first */
+    /* They wait for their clients, by `known`, the one that has for longest first: without a
+     * request; in the middle of one, or of its answer. */
+    struct list idle[2], stalled[2];
     struct list waiting; /* ROOM */
     int64_t buffer_bytes, bodies;
     struct timer room_timer; /* there may be room again */
@@ -225,9 +231,7 @@ void server_conn_closed(struct http_server *server);
 /* http/room.c */
 void server_room_open(struct http_server *server);
 void server_room_close(struct http_server *server);
-/* Makes a place for one more connection, by closing one that is idle where there must be.
+/* Makes a place for one more connection, by closing one that waits where there must be.
  * *ret_reserved: it is one of the reserve. False: there is none. */
 MUST_CHECK bool server_make_place(struct http_server *server, const struct address *client,
                                   bool *ret_reserved);
-/* Closes an idle connection where buffers hold more than they may. */
-void server_shed_buffers(struct http_server *server);

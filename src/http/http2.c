@@ -84,16 +84,10 @@ static bool open_stream(struct http2 *h, int32_t id)
     if (h->leaving || h->streams.count >= LIMIT_HTTP2_STREAMS ||
         h->unsent_bytes > LIMIT_HTTP2_UNSENT_BYTES)
         return false;
-    if (h->open == 0)
-        conn_begin_phase(c, CONN_STREAMS); /* not idle: its own stream must not push it out */
-    struct conn *s = server_make_place(c->server, &c->peer.address, &reserved)
-                         ? conn_new(c->server, -1, NULL, &c->peer)
-                         : NULL;
-    if (!s || !s->open) { /* closed again: for want of room in the buffers */
-        if (h->open == 0)
-            conn_begin_phase(c, CONN_IDLE);
+    conn_begin_phase(c, CONN_STREAMS); /* its own stream must not push it out */
+    if (!server_make_place(c->server, &c->peer.address, &reserved))
         return false;
-    }
+    struct conn *s = conn_new(c->server, -1, NULL, &c->peer);
     s->is_stream = s->close_after = true;
     s->tls = c->tls;
     s->known = c->known;
@@ -106,6 +100,20 @@ static bool open_stream(struct http2 *h, int32_t id)
     conn_begin_phase(s, CONN_HEAD);
     conn_settle(s);
     return true;
+}
+
+static void idle_without_streams(struct http2 *h)
+{
+    if (h->open == 0 && h->conn->open && h->conn->phase == CONN_STREAMS)
+        conn_begin_phase(h->conn, CONN_IDLE);
+}
+
+/* While its frames are worked on the session does not become idle: streams that are closed to make
+ * room must not lead to its own end. */
+static void end_processing(struct http2 *h)
+{
+    h->conn->processing = false;
+    idle_without_streams(h);
 }
 
 void http2_stream_dropped(struct conn *s)
@@ -123,8 +131,8 @@ void http2_stream_dropped(struct conn *s)
         if (!s->end_sent || !s->eof)
             reset_stream(h, s->stream_id, s->end_sent ? NGHTTP2_NO_ERROR : NGHTTP2_INTERNAL_ERROR);
     }
-    if (h->open == 0)
-        conn_begin_phase(c, CONN_IDLE);
+    if (!c->processing)
+        idle_without_streams(h);
     http2_wake(h);
 }
 
@@ -434,7 +442,7 @@ void http2_received(struct conn *c, const char *p, size_t n)
         spend(h, 1);
     if (used < 0) /* not HTTP/2 at all, or a flood that nghttp2 has found */
         conn_drop(c);
-    c->processing = false;
+    end_processing(h);
     if (conn_flush(c))
         conn_settle(c);
     conn_release(c);
@@ -480,7 +488,7 @@ bool http2_fill(struct conn *c)
             break;
         buf_add(&c->out, p, (size_t)n);
     }
-    c->processing = false;
+    end_processing(h);
     if (c->out.n == 0 && is_over(h)) {
         http2_drop_streams(c);
         conn_begin_phase(c, CONN_FLUSHING);

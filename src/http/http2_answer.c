@@ -19,6 +19,7 @@ static ssize_t read_answer(nghttp2_session *session, int32_t id, uint8_t *to, si
         memcpy(to, s->out.p + s->out_at, n);
     s->out_at += n;
     http2_count_unsent(h, s, left - n);
+    conn_count_waits(s, n > 0);
     if (n == left && s->answer_whole)
         *flags |= NGHTTP2_DATA_FLAG_EOF;
     else if (n == 0)

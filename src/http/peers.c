@@ -59,7 +59,7 @@ void peers_leave(struct peers *peers, struct peer *peer)
 {
     if (--peer->connections > 0)
         return;
-    ASSERT(peer->idle.count == 0 && peer->body_bytes == 0);
+    ASSERT(peer->closable.count == 0 && peer->body_bytes == 0);
     hash_map_remove(&peers->map, &peer->node);
     free(peer);
 }

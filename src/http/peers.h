@@ -13,8 +13,8 @@ struct peer {
     struct hash_node node;
     uint8_t key[PEER_KEY_BYTES];
     int64_t connections;
-    int64_t body_bytes; /* room that its requests' bodies have */
-    struct list idle;   /* its connections that hold no request, the one idle for longest first */
+    int64_t body_bytes;   /* room that its requests' bodies have */
+    struct list closable; /* connections that one more of it may push out, in their order */
 };
 
 struct peers;

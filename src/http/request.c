@@ -224,6 +224,7 @@ void conn_body_bytes(struct conn *c, const char *p, size_t n)
         refuse_too_large(c);
     else
         buf_add(&c->body, p, n);
+    conn_count_waits(c, true);
 }
 
 void conn_body_end(struct conn *c)
@@ -341,6 +342,7 @@ void conn_received(struct conn *c, size_t n)
             if (c->body_left == 0)
                 call_handler(c, buf_str(&c->body));
         }
+        conn_count_waits(c, true);
         c->processing = false;
     } else {
         c->in.n += n;

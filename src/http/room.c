@@ -1,10 +1,18 @@
 /* What connections hold together, and what is done when it is too much: places, and bytes in
- * buffers. Whoever is idle goes first, and strangers before those who are known; a body that finds
- * no room waits unread, in the client's own socket.
+ * buffers. A body that finds no room waits unread, in the client's own socket.
  *
- * Invariants. A connection without a request is in its server's list of idle ones and in its
- * client's; `buffer_bytes` of the server is the sum of its connections'. Bodies that are being read
- * have room for all that they announced, so they never wait for each other. */
+ * Who goes. A connection waits for its client when it is idle (without a request), or when it
+ * stalls (the next byte of a body or an answer is the client's to send or to take). When places or
+ * bytes are short, the connection goes whose client has done nothing for longest. A key or session
+ * protects: its idle connections go after all strangers, its stalled ones only after stall_known_ms
+ * without a byte. So newcomers, and uploads and downloads that get on, stay: they are the youngest.
+ *
+ * Invariants. A connection that waits for its client is in the one list of its server that list_of
+ * names, by `waits_since_ms`. A connection that is being worked on is never closed here: while a
+ * handler has a request, and while a session has frames, it is in no list, and conn_shed_buffers
+ * and conn_take_room spare the connection they are called for. `buffer_bytes` of the server is the
+ * sum of its connections'. Bodies that are being read have room for all that they announced, so
+ * they never wait for each other. */
 #include "base/alloc.h"
 #include "http/conn.h"
 
@@ -50,30 +58,48 @@ bool http_is_crowded(const struct http_request *r)
 
 /* ---- places */
 
-static void leave_idle(struct conn *c)
+/* NULL: it does not wait for its client. A stranger who waits for room does no more than one who
+ * is idle. */
+static struct list *list_of(const struct conn *c)
 {
-    if (!c->is_idle)
-        return;
-    c->is_idle = false;
-    list_remove(&c->server->idle[c->idle_known], &c->idle_link);
-    if (c->client)
-        list_remove(&c->client->idle, &c->client_idle_link);
+    struct http_server *s = c->server;
+    switch (c->phase) {
+    case CONN_TLS:
+    case CONN_IDLE:
+    case CONN_HEAD: return conn_out_waits(c) ? &s->stalled[c->known] : &s->idle[c->known];
+    case CONN_BODY:
+    case CONN_FLUSHING:
+    case CONN_LINGER: return &s->stalled[c->known];
+    case CONN_ROOM: return c->known ? NULL : &s->idle[false];
+    case CONN_STREAMS:
+    case CONN_HANDLING: return NULL;
+    }
+    UNREACHABLE();
 }
 
-/* By when it became idle: a request that does not get on is as good as none. */
-void conn_count_idle(struct conn *c)
+static void leave_waits(struct conn *c)
 {
-    bool idle = c->phase == CONN_TLS || c->phase == CONN_IDLE || c->phase == CONN_HEAD;
-    if (c->phase == CONN_HEAD && c->is_idle)
-        return; /* it keeps its place */
-    leave_idle(c);
-    if (!idle)
+    if (!c->waits_in)
         return;
-    c->is_idle = true;
-    c->idle_known = c->known;
-    list_push(&c->server->idle[c->idle_known], &c->idle_link);
-    if (c->client)
-        list_push(&c->client->idle, &c->client_idle_link);
+    if (c->client && c->waits_in != &c->server->stalled[true])
+        list_remove(&c->client->closable, &c->client_wait_link);
+    list_remove(c->waits_in, &c->wait_link);
+    c->waits_in = NULL;
+}
+
+void conn_count_waits(struct conn *c, bool progress)
+{
+    struct list *list = c->open ? list_of(c) : NULL;
+    if (list == c->waits_in && !progress)
+        return;
+    leave_waits(c);
+    c->waits_in = list;
+    if (!list)
+        return;
+    c->waits_since_ms = loop_mono_ms(c->request.loop);
+    list_push(list, &c->wait_link);
+    if (c->client && list != &c->server->stalled[true])
+        list_push(&c->client->closable, &c->client_wait_link);
 }
 
 static bool is_proxy(const struct http_server *s, const struct address *a)
@@ -91,22 +117,65 @@ void conn_set_client(struct conn *c, const struct address *address)
         return;
     }
     ASSERT(c->client_bytes == 0);
-    leave_idle(c);
+    leave_waits(c);
     if (c->client)
         peers_leave(peers, c->client);
     c->client = client;
 }
 
-static bool close_first(struct link *link, bool of_client)
+static struct conn *of_link(struct link *link)
 {
-    if (!link)
-        return false;
-    struct conn *c = of_client ? CONTAINER_OF(link, struct conn, client_idle_link)
-                               : CONTAINER_OF(link, struct conn, idle_link);
+    struct conn *c = CONTAINER_OF(link, struct conn, wait_link);
     CHECK_MAGIC(c, CONN_MAGIC);
+    return c;
+}
+
+/* Whichever has waited for longer: `best`, or the first of the list, if it has for so long. */
+static struct conn *longer(struct conn *best, const struct list *list, int64_t at_least_ms,
+                           const struct conn *spared)
+{
+    struct link *link = list->first;
+    if (link && of_link(link) == spared)
+        link = link->next;
+    struct conn *c = link ? of_link(link) : NULL;
+    if (!c || loop_mono_ms(c->request.loop) - c->waits_since_ms < at_least_ms)
+        return best;
+    return best && best->waits_since_ms <= c->waits_since_ms ? best : c;
+}
+
+/* NULL: nobody may be closed. In the same millisecond a newcomer is younger than who stalls. */
+static struct conn *longest_waiting(const struct http_server *s, const struct conn *spared)
+{
+    struct conn *c = longer(NULL, &s->stalled[false], 0, spared);
+    c = longer(c, &s->idle[false], 0, spared);
+    return longer(c, &s->stalled[true], s->options.stall_known_ms, spared);
+}
+
+static struct conn *longest_stalled(const struct http_server *s, const struct conn *spared)
+{
+    struct conn *c = longer(NULL, &s->stalled[false], s->options.stall_ms, spared);
+    return longer(c, &s->stalled[true], s->options.stall_known_ms, spared);
+}
+
+static struct conn *longest_idle_known(const struct http_server *s, const struct conn *spared)
+{
+    return longer(NULL, &s->idle[true], 0, spared);
+}
+
+/* NULL: there is none. */
+static bool close_one(struct conn *c)
+{
+    if (!c)
+        return false;
     add_to(&sums.closed, 1);
     conn_drop(c);
     return true;
+}
+
+static struct conn *longest_of_client(const struct peer *p)
+{
+    struct link *link = p->closable.first;
+    return link ? CONTAINER_OF(link, struct conn, client_wait_link) : NULL;
 }
 
 static bool has_place(struct http_server *s, const struct address *client, bool *ret_reserved)
@@ -114,15 +183,14 @@ static bool has_place(struct http_server *s, const struct address *client, bool 
     const struct http_server_options *o = &s->options;
     if (!is_proxy(s, client)) {
         struct peer *p = peers_enter(s->peers, client);
-        bool good =
-            p->connections <= o->connections_per_address || close_first(p->idle.first, true);
+        bool good = p->connections <= o->connections_per_address || close_one(longest_of_client(p));
         peers_leave(s->peers, p);
         if (!good)
             return false;
     }
     *ret_reserved = s->open >= o->connections_max - o->connections_reserved &&
-                    !close_first(s->idle[false].first, false);
-    return s->open < o->connections_max || close_first(s->idle[true].first, false);
+                    !close_one(longest_waiting(s, NULL));
+    return s->open < o->connections_max || close_one(longest_idle_known(s, NULL));
 }
 
 bool server_make_place(struct http_server *server, const struct address *client, bool *ret_reserved)
@@ -177,21 +245,38 @@ bool conn_may_keep(const struct conn *c, const struct buf *empty)
     return empty->capacity <= (tight ? 0 : KEPT_BUFFER_BYTES);
 }
 
-void server_shed_buffers(struct http_server *s)
-{
-    if (s->buffer_bytes > s->options.buffers_max_bytes)
-        (void)close_first(s->idle[false].first, false);
-}
-
-static bool has_room(const struct conn *c, int64_t bytes)
+void conn_shed_buffers(const struct conn *c)
 {
     const struct http_server *s = c->server;
+    while (s->buffer_bytes > s->options.buffers_max_bytes &&
+           (close_one(longest_waiting(s, c)) || close_one(longest_idle_known(s, c)))) {
+    }
+}
+
+static bool fits(const struct http_server *s, int64_t bytes)
+{
     int64_t most = s->options.buffers_max_bytes;
     if (bytes > LIMIT_SMALL_BODY_BYTES)
         most -= most / 4;
-    bool clients_share = bytes <= LIMIT_SMALL_BODY_BYTES || !c->client ||
-                         c->client->body_bytes == 0 || c->client->body_bytes + bytes <= most / 2;
-    return s->bodies == 0 || (s->buffer_bytes + bytes <= most && clients_share);
+    return s->bodies == 0 || s->buffer_bytes + bytes <= most;
+}
+
+static bool has_share(const struct conn *c, int64_t bytes)
+{
+    int64_t most = c->server->options.buffers_max_bytes;
+    return c->server->bodies == 0 || bytes <= LIMIT_SMALL_BODY_BYTES || !c->client ||
+           c->client->body_bytes == 0 || c->client->body_bytes + bytes <= (most - most / 4) / 2;
+}
+
+/* Others that stall make room, where that is what is lacking. */
+static bool find_room(const struct conn *c, int64_t bytes)
+{
+    struct http_server *s = c->server;
+    if (!has_share(c, bytes))
+        return false;
+    while (!fits(s, bytes) && close_one(longest_stalled(s, c))) {
+    }
+    return fits(s, bytes);
 }
 
 static void give_room(struct conn *c, int64_t bytes)
@@ -204,7 +289,7 @@ static void give_room(struct conn *c, int64_t bytes)
 
 bool conn_take_room(struct conn *c, int64_t bytes)
 {
-    if (has_room(c, bytes)) {
+    if (find_room(c, bytes)) {
         give_room(c, bytes);
         return true;
     }
@@ -239,7 +324,7 @@ static void on_room(struct timer *timer)
         struct conn *c = CONTAINER_OF(s->waiting.first, struct conn, room_link);
         CHECK_MAGIC(c, CONN_MAGIC);
         list_remove(&s->waiting, &c->room_link);
-        c->waits_for_room = !has_room(c, c->wanted_bytes);
+        c->waits_for_room = !find_room(c, c->wanted_bytes);
         if (!c->waits_for_room) {
             give_room(c, c->wanted_bytes);
             conn_room_given(c);
@@ -260,7 +345,7 @@ void conn_count(struct conn *c)
 
 void conn_uncount(struct conn *c)
 {
-    leave_idle(c);
+    leave_waits(c);
     if (c->waits_for_room)
         conn_leave_room(c);
     add_client_bytes(c, 0);

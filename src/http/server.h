@@ -103,7 +103,7 @@ int64_t http_responses(int status);
 /* Of all servers. Any thread. */
 struct http_numbers {
     int64_t connections, buffer_bytes;               /* now */
-    int64_t connections_refused, connections_closed; /* so far: for want of places, when idle */
+    int64_t connections_refused, connections_closed; /* so far: for want of places, or of room */
     int64_t bodies_waited;                           /* so far: for room in the buffers */
 };
 struct http_numbers http_get_numbers(void);
@@ -131,6 +131,7 @@ struct http_server_options {
      * a head must be whole so long after its first byte, a body so long after its head, and a
      * response that waits for the client must be taken within request_deadline_ms. */
     int64_t header_deadline_ms, request_deadline_ms, idle_ms;
+    int64_t stall_ms, stall_known_ms;
     size_t body_max_bytes;
     int64_t connections_max, connections_per_address;
     int64_t connections_reserved; /* 0: a sixteenth of connections_max */

@@ -89,6 +89,8 @@ void handle(void *context, struct http_request *r)
         http_respond_piece(r, STR("half"), cut_short);
     } else if (str_is(r->path, "/who")) {
         answer_who(r);
+    } else if (str_is(r->path, "/big")) {
+        http_respond(r, 200, "text/plain", STR_NONE, (struct str){l->fill, sizeof l->fill});
     } else if (str_is(r->path, "/nothing")) {
         http_respond(r, 204, NULL, STR_NONE, STR(""));
     } else {

@@ -166,15 +166,20 @@ static void the_reserve_is_for_those_who_are_known(void)
     host_stop();
 }
 
-static int begin_post(int from, size_t announced, size_t sent)
+static int begin_post_to(const char *path, int from, size_t announced, size_t sent)
 {
     int fd = dial_from(from);
     struct buf b = {0};
-    buf_printf(&b, "POST /body HTTP/1.1\r\nHost: h\r\nContent-Length: %zu\r\n\r\n", announced);
+    buf_printf(&b, "POST /%s HTTP/1.1\r\nHost: h\r\nContent-Length: %zu\r\n\r\n", path, announced);
     add_body(&b, 0, sent);
     put(fd, buf_str(&b));
     buf_free(&b);
     return fd;
+}
+
+static int begin_post(int from, size_t announced, size_t sent)
+{
+    return begin_post_to("body", from, announced, sent);
 }
 
 static void end_post(int fd, size_t announced, size_t sent)
@@ -218,7 +223,7 @@ static void a_body_waits_for_room(void)
 static void an_address_has_half_of_the_room(void)
 {
     int64_t waited = http_get_numbers().bodies_waited;
-    REQUIRE(host_start((struct http_server_options){.buffers_max_bytes = 2 << 20}));
+    REQUIRE(host_start((struct http_server_options){.buffers_max_bytes = 2 << 20, .stall_ms = 1}));
     int first = begin_post(5, 500000, 1000);
     while (http_get_numbers().buffer_bytes < 500000)
         usleep(1000);
@@ -269,6 +274,80 @@ static void those_that_leave_give_room_back(void)
     CHECK_EQ_INT(http_get_numbers().buffer_bytes, 0);
 }
 
+#define STALLED 300
+
+/* Bodies that do not get on, and more that wait for room: the older ones make room for others. */
+static void strangers_that_stall_shut_nobody_out(void)
+{
+    int64_t waited = http_get_numbers().bodies_waited;
+    REQUIRE(host_start((struct http_server_options){.buffers_max_bytes = 2 << 20}));
+    int stalled[STALLED];
+    for (int i = 0; i < STALLED; i++)
+        stalled[i] = begin_post_to("body", 5 + i % 2, 16000, 1);
+    wait_until_waited(waited + 1);
+    int fresh = dial_from(9);
+    CHECK(serves(fresh, "/known"));
+    end_post(begin_post_to("known", 9, 60000, 100), 60000, 100);
+    end_post(begin_post(9, 16000, 100), 16000, 100);
+    for (int i = 0; i < STALLED; i++)
+        close(stalled[i]);
+    close(fresh);
+    host_stop();
+    CHECK_EQ_INT(http_get_numbers().buffer_bytes, 0);
+}
+
+/* The two oldest bodies, of a stranger who sends a byte now and then, and of one who is known and
+ * sends none: those of strangers who send none make room. */
+static void slow_bodies_stay_where_others_stall(void)
+{
+    REQUIRE(host_start((struct http_server_options){.buffers_max_bytes = 1 << 18, .stall_ms = 1}));
+    int slow = begin_post(9, 16000, 1), known = begin_post_to("known", 9, 16000, 1), stalled[40];
+    for (int i = 0; i < 40; i++) {
+        stalled[i] = begin_post(5, 16000, 1);
+        usleep(2000);
+        put(slow, (struct str){&"abcdefghijklmnopqrstuvw"[(i + 1) % 23], 1});
+        usleep(2000);
+    }
+    CHECK(is_closed(stalled[0]));
+    end_post(slow, 16000, 41);
+    end_post(known, 16000, 1);
+    CHECK_EQ_INT(host.bodies_good, 2);
+    for (int i = 0; i < 40; i++)
+        close(stalled[i]);
+    host_stop();
+}
+
+/* A key does not hold a place for who stalls: after a while it is another's. */
+static void who_is_known_stalls_for_a_while(void)
+{
+    static const int64_t stall_known_ms[] = {600000, 1};
+    for (size_t i = 0; i < ARRAY_LEN(stall_known_ms); i++) {
+        REQUIRE(host_start((struct http_server_options){.connections_max = 2,
+                                                        .stall_known_ms = stall_known_ms[i]}));
+        int stalled[2];
+        for (int k = 0; k < 2; k++) { /* the second is the younger one */
+            int64_t before = http_get_numbers().buffer_bytes;
+            stalled[k] = begin_post_to("known", 5 + k, 40000, 1);
+            while (http_get_numbers().buffer_bytes < before + 40000)
+                usleep(1000);
+        }
+        usleep(2000);
+        int fresh = dial_from(9);
+        if (i == 0) {
+            buf_clear(&answer);
+            CHECK(get_times(fresh, "503 ", 1));
+            end_post(stalled[0], 40000, 1);
+        } else {
+            CHECK(serves(fresh, "/x"));
+            CHECK(is_closed(stalled[0]));
+            close(stalled[0]);
+        }
+        end_post(stalled[1], 40000, 1);
+        close(fresh);
+        host_stop();
+    }
+}
+
 static void a_path_may_take_less(void)
 {
     REQUIRE(host_start((struct http_server_options){0}));
@@ -299,6 +378,9 @@ int main(void)
     RUN(an_address_has_half_of_the_room);
     RUN(waiting_has_an_end);
     RUN(those_that_leave_give_room_back);
+    RUN(strangers_that_stall_shut_nobody_out);
+    RUN(slow_bodies_stay_where_others_stall);
+    RUN(who_is_known_stalls_for_a_while);
     RUN(a_path_may_take_less);
     return check_done("http_room");
 }
