@@ -136,10 +136,10 @@ def context(certificate, *protocols):
 class Http2Client:
     """A client of the daemon on one connection; what it is told is read only when it asks."""
 
-    def __init__(self, port, ca_file, greeting=settings(), preface=PREFACE):
+    def __init__(self, port, ca_file, greeting=settings(), preface=PREFACE, source="127.0.0.1"):
         tls = ssl.create_default_context(cafile=ca_file)
         tls.set_alpn_protocols(["h2"])
-        self.s = tls.wrap_socket(socket.create_connection(("127.0.0.1", port), 30),
+        self.s = tls.wrap_socket(socket.create_connection(("127.0.0.1", port), 30, (source, 0)),
                                  server_hostname="localhost")
         assert self.s.selected_alpn_protocol() == "h2"
         self.frames, self.data, self.goaway, self.ended = [], b"", None, False

@@ -1,0 +1,124 @@
+"""Strangers who fill the daemon's places and buffers with requests that do not get on, or with
+answers that they do not take: everybody else is served, and slow uploads go on. Each attack holds
+somewhat more than there is."""
+import json
+import socket
+
+import pytest
+
+from harness import Account, Daemon, eventually
+from http2 import DATA, frame, request, settings
+from test_hostile_clients import AUTHORIZATION as KEY
+from test_hostile_clients import answers
+from test_http2_clients import AUTHORIZATION, HttpsDaemon
+
+JSON = ("content-type", "application/json")
+HEAD = "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n%sContent-Length: %d\r\n\r\n"
+ADDRESSES = ["127.0.0.%d" % i for i in range(2, 8)]  # one address has a quarter of the places
+
+
+def http2_clients(d, count, *parts, **greeting):
+    for i in range(count):
+        client = d.client(greeting=settings(**greeting), source=ADDRESSES[i % len(ADDRESSES)])
+        client.send(*parts)
+        yield client.s
+
+
+def answers_not_taken(d):
+    return http2_clients(d, 20, *[request(s, "GET", "/openapi.json") for s in range(1, 200, 2)], window=0)
+
+
+def bodies(count, path, *headers):
+    return [request(s, "POST", path, JSON, *headers, end=False) + frame(DATA, 0, s, b"{")
+            for s in range(1, 2 * count, 2)]
+
+
+def bodies_of_streams(d):
+    return http2_clients(d, 50, *bodies(100, "/api/v1/session"))
+
+
+def bodies_of_connections(d):
+    for i in range(4500):
+        s = socket.create_connection(("127.0.0.1", d.port), 30, (ADDRESSES[i % len(ADDRESSES)], 0))
+        s.sendall((HEAD % ("/api/v1/session", "", 16384)).encode() + b"{")
+        yield s
+
+
+class SlowUpload:
+    """A body that comes byte by byte, with a rest that comes at the end."""
+
+    def __init__(self, d, path, body, headers=""):
+        connection = d.api().connection(30)
+        connection.connect()
+        self.s = connection.sock
+        self.body = json.dumps(body).encode()
+        self.s.sendall((HEAD % (path, headers, len(self.body))).encode())
+
+    def drip(self):
+        if len(self.body) > 1:
+            self.s.sendall(self.body[:1])
+            self.body = self.body[1:]
+
+    def end(self):
+        self.s.sendall(self.body)
+        with self.s:
+            return answers(self.s)[0][0]
+
+
+def assert_served(d, account, event_id):
+    assert d.api().get("/healthz", key=None, timeout=10).status == 200
+    assert d.api().post("/api/v1/links/check", {}, key=None, timeout=10).status == 400
+    d.api().events([account.event(event_id)], timeout=10)
+
+
+@pytest.mark.parametrize("tls, attack, step", ((True, answers_not_taken, 2), (True, bodies_of_streams, 5),
+                                               (False, bodies_of_connections, 500)))
+def test_strangers_that_stall_shut_nobody_out(tmp_path, tls, attack, step):
+    d = (HttpsDaemon if tls else Daemon)(tmp_path, "--loops", "1").start()
+    account = Account(d)
+    upload = SlowUpload(d, "/api/v1/events", [account.event("slow")], KEY)
+    signing_in = SlowUpload(d, "/api/v1/session", {"Email": "a@b.example", "Password": "x" * 40})
+    stalled = []
+    for i, s in enumerate(attack(d)):
+        stalled.append(s)
+        if i % step == 0:
+            signing_in.drip()
+            upload.drip()
+            assert_served(d, account, "beside-%d" % i)
+    for i in range(10):
+        assert_served(d, account, "after-%d" % i)
+    assert (upload.end(), signing_in.end()) == (202, 401)
+    assert d.metrics()["postbackd_http_connections_closed_total"] > 0  # the attack was big enough
+    for s in stalled:
+        s.close()
+    assert d.stop() == 0
+
+
+def test_a_key_does_not_hold_every_place_by_stalling(tmp_path):
+    """All places, by bodies of which one byte has come: others have them long before a body's time is
+    over, and a slow upload that gets on stays."""
+    d = HttpsDaemon(tmp_path, "--loops", "1").start()
+    account = Account(d)
+    upload = SlowUpload(d, "/api/v1/events", [account.event("slow")], KEY)
+    parts = bodies(100, "/api/v1/events", ("content-length", "9"), AUTHORIZATION)
+    stalled = []
+    try:
+        for s in http2_clients(d, 90, *parts):
+            stalled.append(s)
+    except OSError:
+        pass  # there is no place left, for now
+
+    def is_served():
+        upload.drip()
+        try:
+            return d.api().get("/healthz", key=None, timeout=5).status == 200
+        except OSError:
+            return False
+
+    eventually(is_served, 30, what="a place of one that stalls")
+    d.api().events([account.event("beside")], timeout=10)
+    assert upload.end() == 202
+    assert d.metrics()["postbackd_http_connections_closed_total"] > 0
+    for s in stalled:
+        s.close()
+    assert d.stop() == 0
