@@ -183,6 +183,10 @@ class Daemon:
             if line.startswith(which):
                 return int(line.split()[1]) / 1024
 
+    def forget_most_rss(self):
+        """From here on VmHWM is the most since now."""
+        Path("/proc/%d/clear_refs" % self.process.pid).write_text("5")
+
     def cpu_seconds(self):
         f = open("/proc/%d/stat" % self.process.pid).read().rsplit(")", 1)[1].split()
         return (int(f[11]) + int(f[12])) / os.sysconf("SC_CLK_TCK")

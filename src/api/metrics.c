@@ -142,6 +142,9 @@ static void print_delivery(struct buf *to, const struct delivery_numbers *n)
         {"postbackd_attempts_in_flight", "gauge", "Attempts in progress.", n->in_flight},
         {"postbackd_callbacks_in_memory", "gauge",
          "Callbacks held in memory; the rest waits in the store.", n->callbacks_in_ram},
+        {"postbackd_callbacks_read_back_total", "counter",
+         "Callbacks that were read from the store to be sent, as they had found no room in memory.",
+         n->callbacks_read_back},
         {"postbackd_lanes", "gauge", "Lanes with something in hand or waiting.", n->lanes},
         {"postbackd_lanes_suspended", "gauge", "Lanes whose receiver is down.", n->lanes_suspended},
     };

@@ -324,6 +324,8 @@ void delivery_get_numbers(struct delivery *delivery, struct delivery_numbers *re
         ret->callbacks_in_ram += atomic_load_explicit(&d->published.in_ram, memory_order_relaxed);
         ret->lanes += atomic_load_explicit(&d->published.lanes, memory_order_relaxed);
         ret->lanes_suspended += atomic_load_explicit(&d->published.suspended, memory_order_relaxed);
+        ret->callbacks_read_back +=
+            atomic_load_explicit(&d->published.read_back, memory_order_relaxed);
         ret->duration_ms_total +=
             atomic_load_explicit(&d->published.duration_ms_total, memory_order_relaxed);
         for (size_t b = 0; b < DELIVERY_DURATIONS; b++)

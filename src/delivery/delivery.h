@@ -202,6 +202,7 @@ void delivery_get_briefs(struct delivery *delivery, struct delivery_briefs *brie
 struct delivery_numbers {
     int64_t durations[DELIVERY_DURATIONS], duration_ms_total;
     int64_t in_flight, callbacks_in_ram, lanes, lanes_suspended;
+    int64_t callbacks_read_back; /* from the store into a lane, since the start */
     int64_t attempts[ATTEMPT_CLASSES];
 };
 void delivery_get_numbers(struct delivery *delivery, struct delivery_numbers *ret); /* any thread */

@@ -111,7 +111,7 @@ struct dispatcher_clock {
 
 /* Numbers for other threads: some are updated at the end of each tick, some with each attempt. */
 struct dispatcher_published {
-    atomic_llong in_flight, in_ram, lanes, suspended;
+    atomic_llong in_flight, in_ram, lanes, suspended, read_back;
     atomic_llong attempts[ATTEMPT_CLASSES];
     atomic_llong durations[DELIVERY_DURATIONS], duration_ms_total;
 };

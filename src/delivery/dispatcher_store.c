@@ -66,13 +66,16 @@ static size_t use_items(struct dispatcher *d, struct lane *lane, const struct du
                         const struct lane_now *now)
 {
     bool idle = d->stopping || d->failed;
-    size_t taken = 0;
+    size_t taken = 0, kept = 0;
     for (size_t i = 0; i < page->count; i++) {
         struct callback *c = page->items[i];
         CHECK_MAGIC(c, CALLBACK_MAGIC);
-        if (idle || !use_item(d, lane, c, now, &taken))
+        if (!idle && use_item(d, lane, c, now, &taken))
+            kept++;
+        else
             callback_free(c);
     }
+    atomic_fetch_add_explicit(&d->published.read_back, (long long)kept, memory_order_relaxed);
     return taken;
 }
 

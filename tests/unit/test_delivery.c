@@ -15,9 +15,24 @@ static void delivers_what_is_handed_over(void)
     delivery_get_numbers(w->delivery, &n);
     CHECK_EQ_INT(n.lanes, 1);
     CHECK_EQ_INT(n.attempts[ATTEMPT_OK], 100);
+    CHECK_EQ_INT(n.callbacks_read_back, 0);
     world_run(w, 3 * MINUTE);
     delivery_get_numbers(w->delivery, &n);
     CHECK_EQ_INT(n.lanes, 0);
+    world_close(w);
+}
+
+/* New callbacks fill three quarters of a lane's memory; those beyond wait in the store. */
+static void counts_what_is_read_back_from_the_store(void)
+{
+    struct world *w = world_open(1, "5s,1m");
+    struct delivery_numbers n;
+    world_set_app(w, 1, 1);
+    world_accept_many(w, 1, 1, LIMIT_LANE_CALLBACKS_IN_RAM);
+    world_run(w, 1 * MINUTE);
+    CHECK_EQ_UINT(world_count(w, CALLBACK_DELIVERED), LIMIT_LANE_CALLBACKS_IN_RAM);
+    delivery_get_numbers(w->delivery, &n);
+    CHECK_EQ_INT(n.callbacks_read_back, LIMIT_LANE_CALLBACKS_IN_RAM / 4);
     world_close(w);
 }
 
@@ -529,6 +544,7 @@ int main(void)
 {
     log_set(LOG_ERROR, false);
     RUN(delivers_what_is_handed_over);
+    RUN(counts_what_is_read_back_from_the_store);
     RUN(follows_the_schedule_then_gives_up);
     RUN(suspends_and_reopens);
     RUN(reopened_lane_tries_every_overdue_one);
