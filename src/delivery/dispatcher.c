@@ -19,20 +19,38 @@
 #define HEALTH_SWEEP_MS (60 * 60000)
 #define WAKER_LANE 0
 #define CALLBACK_BYTES_LIKELY 1024
+#define PAGES_SHARE 4 /* pages may reserve a quarter of the memory for callbacks */
 
-/* How many callbacks the lane may still add in memory: bounded by number and by bytes, at the
- * average size of those in memory. */
-int32_t dispatcher_room(const struct dispatcher *d, const struct lane *lane)
+/* How many callbacks may be in memory: bounded by number and by bytes, at the average size of those
+ * in memory. */
+static int64_t most_in_ram(const struct dispatcher *d)
 {
     const struct lane_shared *in = &d->shared;
     int64_t bytes_each = in->in_ram > 0 ? in->in_ram_bytes / in->in_ram : CALLBACK_BYTES_LIKELY;
     int64_t total = d->room.bytes / bytes_each;
-    if (total > d->room.total)
-        total = d->room.total;
-    int64_t room = total - in->in_ram - d->room.reserved;
+    return total < d->room.total ? total : d->room.total;
+}
+
+/* How many callbacks the lane may still add in memory. */
+int32_t dispatcher_room(const struct dispatcher *d, const struct lane *lane)
+{
+    int64_t total = most_in_ram(d);
+    int64_t room = total - d->shared.in_ram - d->room.reserved;
     if (lane->in_ram >= LANE_ROOM_ALWAYS)
         room -= total / 8; /* reserved for lanes that have almost nothing in memory */
     return room > 0 ? (int32_t)room : 0;
+}
+
+/* The same of what it pages. Pages may wait for the store, with nothing in the room that they have
+ * reserved: if they could reserve all of it, new callbacks would find none, and would have to be
+ * paged, too. One page is always allowed. */
+static int32_t page_room(const struct dispatcher *d, const struct lane *lane)
+{
+    int64_t share = most_in_ram(d) / PAGES_SHARE, room = dispatcher_room(d, lane);
+    if (share < LIMIT_PAGE_CALLBACKS)
+        share = LIMIT_PAGE_CALLBACKS;
+    share -= d->room.reserved;
+    return (int32_t)(share < 0 ? 0 : share < room ? share : room);
 }
 
 void dispatcher_touch(struct dispatcher *d, struct lane *lane)
@@ -218,7 +236,7 @@ static struct lane_decision decide(struct dispatcher *d, struct lane *lane)
         .seat = dispatcher_has_seat(d, lane_is_sick(lane)) && lease_runs(d, lane),
         .page_seat = d->pages < DISPATCHER_PAGES && !dispatcher_outcomes_full(d),
         .dates = d->recording.old == 0,
-        .room = dispatcher_room(d, lane),
+        .room = page_room(d, lane),
     };
     lane_ripen(lane, &now);
     lane_note_mode(lane, &now);

@@ -242,7 +242,7 @@ struct lane_means { /* what the dispatcher can give */
     bool seat;      /* one more exchange */
     bool page_seat; /* a page more */
     bool dates;     /* the outcomes from before the clock was put back are durable */
-    int32_t room;   /* more callbacks in memory */
+    int32_t room;   /* more callbacks in memory from a page */
 };
 
 struct lane_decision {

@@ -107,6 +107,39 @@ static void what_was_to_be_skipped_keeps_its_time(void)
     world_close(w);
 }
 
+/* What comes in while pages are under way finds memory, though each page has reserved some. */
+static void pages_under_way_leave_room_for_new_callbacks(void)
+{
+    enum { APPS = 64, NEW = 20 };
+    struct world *w = world_open(1, "5s,1m");
+    struct lane_backlog backlog[APPS];
+    for (uint32_t app = 1; app <= APPS; app++) {
+        world_set_app(w, app, (int)app);
+        world_accept_many(w, app, 1, 500); /* windows grow, and with them the pages */
+    }
+    world_run(w, MINUTE);
+    int64_t starts = w->starts;
+    for (uint32_t app = 1; app <= APPS; app++) {
+        int64_t due_ms = world_add_row(w, app, 501)->status.place.due_ms;
+        backlog[app - 1] = (struct lane_backlog){lane_of(app, LANE_SUCCESS), due_ms};
+    }
+    w->store_delay_ms = HOUR;
+    delivery_recover(w->delivery, backlog, APPS);
+    world_run(w, 0);
+    size_t pages = 0;
+    for (struct world_store_job *job = w->jobs; job; job = job->next, pages++)
+        job->read_mono_ms = job->done_mono_ms = w->mono_ms + HOUR;
+    CHECK(pages > 0);
+    for (uint32_t app = 1; app <= APPS; app++)
+        world_accept_many(w, app, 502, 501 + NEW);
+    world_run(w, SECOND);
+    CHECK_EQ_INT(w->starts - starts, APPS * NEW);
+    w->store_delay_ms = 0;
+    world_run(w, 3 * HOUR);
+    CHECK_EQ_INT(w->starts - starts, APPS * (NEW + 1));
+    world_close(w);
+}
+
 static struct world_answer refuses_then_hangs(struct world *w, const struct exchange *x,
                                               uint32_t app)
 {
@@ -186,6 +219,7 @@ int main(void)
     log_set(LOG_ERROR, false);
     RUN(nothing_is_lost_or_doubled);
     RUN(what_was_to_be_skipped_keeps_its_time);
+    RUN(pages_under_way_leave_room_for_new_callbacks);
     RUN(a_dead_host_is_tried_once_though_the_lane_moves);
     RUN(a_tick_starts_a_bounded_number);
     return check_done("delivery_order");
