@@ -30,14 +30,14 @@ build_packages() {
     in_system "$work/build" bash -euc 'cd /root/postbackd
         ./dev package >/root/log 2>&1 || { tail -n 40 /root/log; exit 1; }
         tail -n 1 /root/log
-        tools/package.sh build 2 2>/dev/null
+        tools/package.sh build-package 2 2>/dev/null
         DEBIAN_FRONTEND=noninteractive apt-get install -qqy --no-install-recommends lintian >/root/log 2>&1
         lintian --version
         # bogus-mail-host...: who distributes it says with DEBFULLNAME and DEBEMAIL who answers for it.
         lintian --allow-root --fail-on error,warning --suppress-tags bogus-mail-host,bogus-mail-host-in-debian-changelog \
-            build/*.deb
+            build-package/*.deb
         echo "lintian: no errors, no warnings"'
-    cp "$work"/build/root/postbackd/build/*.deb "$work/packages/"
+    cp "$work"/build/root/postbackd/build-package/*.deb "$work/packages/"
     rm -rf --one-file-system "$work/build"
 }
 

@@ -16,7 +16,7 @@ import pytest
 
 from harness import OPERATOR_KEY, ROOT, Api, eventually
 
-IMAGE = ROOT / "build" / "postbackd-image.tar"
+IMAGE = ROOT / "build-package" / "postbackd-image.tar"
 NEW_NETWORK = 0x40000000  # CLONE_NEWNET
 # Of the test's receivers: containers reach it over their bridge. RFC 5737 keeps it free.
 RECEIVER = "192.0.2.1"
@@ -159,7 +159,7 @@ def engine(kind):
     """That engine with the image in it, in a network of its own; or the test is skipped, with the reason."""
     make, program = KINDS[kind]
     if not IMAGE.exists():
-        pytest.skip("no build/postbackd-image.tar (./dev image)")
+        pytest.skip("no build-package/postbackd-image.tar (./dev image)")
     if not shutil.which(program):
         pytest.skip("no %s here (Debian's package)" % program)
     # Podman takes no longer name than 50 bytes.

@@ -13,8 +13,8 @@ import pytest
 
 from harness import OPERATOR_KEY, ROOT, Account, Daemon, Receiver, assert_signed
 
-IMAGE = ROOT / "build" / "postbackd-image.tar"
-needs_image = pytest.mark.skipif(not IMAGE.exists(), reason="no build/postbackd-image.tar (./dev image)")
+IMAGE = ROOT / "build-package" / "postbackd-image.tar"
+needs_image = pytest.mark.skipif(not IMAGE.exists(), reason="no build-package/postbackd-image.tar (./dev image)")
 
 
 needs_namespaces = pytest.mark.skipif(
@@ -119,8 +119,8 @@ def test_it_has_one_program_and_what_that_needs(image):
 
 @needs_image
 def test_the_same_packages_give_the_same_digest(image, tmp_path):
-    for name in ("postbackd", *(p.name for p in (ROOT / "build").glob("postbackd_*.deb"))):
-        shutil.copy2(ROOT / "build" / name, tmp_path / name)
+    for name in ("postbackd", *(p.name for p in (ROOT / "build-package").glob("postbackd_*.deb"))):
+        shutil.copy2(ROOT / "build-package" / name, tmp_path / name)
     said = subprocess.run([ROOT / "tools" / "image.py", tmp_path], check=True, text=True, stdout=subprocess.PIPE, timeout=280).stdout
     assert said.split()[-1] == image.digest
     assert (tmp_path / "postbackd-image.tar").read_bytes() == IMAGE.read_bytes()

@@ -33,10 +33,10 @@ exec "$@"
 """
 DEV = """#!/bin/sh
 # The binary is built; `tests/packaging` takes the package apart, and a fresh Debian installs it.
-mkdir -p build
+mkdir -p build build-package
 case $1 in
     build) ln -sf "$BINARY" build/postbackd ;;
-    package) : > build/postbackd_0.1.0-1_amd64.deb ;;
+    package) : > build-package/postbackd_0.1.0-1_amd64.deb ;;
     *) exit 2 ;;
 esac
 """
