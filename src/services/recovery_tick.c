@@ -25,6 +25,7 @@ static bool read_page(struct recoveries *all, const struct recovery *r,
                  .has_to = true,
                  .accepted_to_ms = r->until_ms,
                  .order = LIST_OLDEST_FIRST,
+                 .attempts = part->state == CALLBACK_DELIVERED ? ATTEMPTS_ALL : ATTEMPTS_NONE,
                  .after_event_no = part->after_event_no,
                  .limit = PAGE_ROWS},
     };
@@ -34,15 +35,34 @@ static bool read_page(struct recoveries *all, const struct recovery *r,
     return page->there;
 }
 
+/* True: it was delivered after the recovery had been requested, by its own retry or by this very
+ * recovery. Attempts that are no longer kept were made long before. */
+static bool is_delivered_since(const struct recovery *r, const struct callback_row *row)
+{
+    return row->state == CALLBACK_DELIVERED && row->log_count > 0 &&
+           row->log[row->log_count - 1].at_ms >= r->created_ms;
+}
+
+/* Past a callback. */
+static void step(struct running *at, size_t i, const struct callback_row *row)
+{
+    at->r.parts[i].after_event_no = row->event.event_no;
+    at->pages[i].at++;
+    at->changed = true;
+}
+
 /* The part's next callback; NULL: there is none, or it cannot be read now. */
 static const struct callback_row *next_row(struct recoveries *all, struct running *at, size_t i)
 {
     struct recovery_part *part = &at->r.parts[i];
     struct part_page *page = &at->pages[i];
     while (part->state != CALLBACK_NONE) {
-        if (page->there && page->at < page->list.count)
-            return &page->list.rows[page->at];
-        if (page->there && !page->list.more) {
+        if (page->there && page->at < page->list.count) {
+            const struct callback_row *row = &page->list.rows[page->at];
+            if (!is_delivered_since(&at->r, row))
+                return row;
+            step(at, i, row);
+        } else if (page->there && !page->list.more) {
             part->state = recovery_next_state(at->r.states, part->state);
             part->after_event_no = 0;
             page->there = false;
@@ -128,9 +148,7 @@ static bool take_one(struct tick *t, size_t i)
         .now_ms = env_wall_ms(t->all->env),
         .only_states = 1u << at->r.parts[i].state,
     };
-    at->r.parts[i].after_event_no = row->event.event_no;
-    at->pages[i].at++;
-    at->changed = true;
+    step(at, i, row);
     return true;
 }
 

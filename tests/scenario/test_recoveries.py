@@ -53,6 +53,31 @@ def recover(daemon, account, states=("dead",), rate=50, begin=-600, end=600, **m
     return answer.json["RecoveryId"], answer.json["Matched"]
 
 
+def test_what_is_delivered_meanwhile_is_not_sent_once_more(quick):
+    """More than a page of them, so that the last are looked up when their own retries have delivered others."""
+    taking = []
+    receiver = Receiver(lambda r: 200 if taking or r.json["RewardId"].startswith("d") else 404)
+    daemon = quick
+    daemon.stop()
+    daemon.schedule = ",".join(["1s"] * 12)
+    account = Account(daemon.start(), receiver.url)
+    api = daemon.api()
+    names = ["d-%d" % i for i in range(300)] + ["p-%d" % i for i in range(40)]
+    api.events([account.event(name) for name in names])
+    eventually(lambda: len({r.json["RewardId"] for r in receiver.requests}) == len(names))
+    eventually(lambda: daemon.metrics()["postbackd_callbacks_pending"] == 40)
+    recovery, matched = recover(daemon, account, ["delivered"], rate=100)
+    assert matched == 300
+    taking.append(True)
+    done = eventually(lambda: (lambda r: r["State"] == "done" and r)(
+        api.get("/api/v1/recoveries/" + recovery, query={"partnerId": account.partner_id}).json))
+    assert done["Resent"] == 300, done
+    assert eventually(lambda: daemon.metrics()["postbackd_callbacks_pending"] == 0)
+    for name in names[300:]:
+        assert not any(a["Manual"] for a in api.callback(name, account.partner_id)["Attempts"])
+    receiver.close()
+
+
 def test_a_dry_run_counts_and_sends_nothing(quick, partner):
     account = Account(quick, partner.url)
     make_dead(quick, account, 3)
