@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define TRIES 90 /* a second apart: beyond a key's minute of requests */
+#define TRIES 90        /* a second apart: beyond a key's minute of requests */
+#define UNKNOWN_TRIES 3 /* of a server that has never answered: its address may be wrong */
 
 struct client_session {
     CURL *curl;
@@ -17,6 +18,7 @@ struct client_session {
     struct curl_slist *headers; /* of the next request */
     struct buf *answer;         /* of the request under way */
     size_t keep_most;
+    bool has_answered; /* the server, at least once */
 };
 
 struct client_session *client_open(struct str base_url, struct str key)
@@ -98,6 +100,7 @@ static int perform(struct client_session *c, struct curl_slist *headers, const c
     long status = 0;
     if (result == CURLE_OK) {
         curl_easy_getinfo(c->curl, CURLINFO_RESPONSE_CODE, &status);
+        c->has_answered = true;
     } else {
         buf_clear(ret_answer);
         buf_add_c(ret_answer, *error ? error : curl_easy_strerror(result));
@@ -151,7 +154,8 @@ int client_get_patiently(struct client_session *c, const char *path, struct buf 
 {
     for (int tries = 1;; tries++) {
         int status = client_request(c, "GET", path, "", STR_NONE, ret_answer);
-        bool may_change = status == 429 || status == 503 || (status == 0 && tries < 3);
+        bool may_change = status == 429 || status == 503 ||
+                          (status == 0 && (c->has_answered || tries < UNKNOWN_TRIES));
         if (!may_change || tries == TRIES)
             return status;
         client_wait(c, tries, status);

@@ -133,9 +133,11 @@ static bool get(struct exporting *x, struct buf *path, struct arena *arena,
     struct json *page = NULL;
     struct str why;
     int status = client_get_patiently(x->client, buf_c(path), &answer);
-    if (status != 200) {
-        command_fail(1, "the server refuses or does not answer: %d %.*s", status,
-                     STR_ARG(buf_str(&answer)));
+    if (status == 0) {
+        command_fail(1, "the server cannot be reached: %.*s.%s", STR_ARG(buf_str(&answer)),
+                     x->file.name ? " The same command goes on where this one ended." : "");
+    } else if (status != 200) {
+        command_fail(1, "the server refuses: %d %.*s", status, STR_ARG(buf_str(&answer)));
     } else if (json_parse(arena, arena_str(arena, buf_str(&answer)), &page, &why)) {
         *ret_page = page;
         *ret_items = json_member(page, "Items");

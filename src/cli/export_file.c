@@ -132,6 +132,12 @@ bool export_file_open(struct export_file *f, const char *name, struct str identi
         return f->s3 != NULL;
     }
     struct disk *disk = disk_real();
+    struct stat named;
+    if (lstat(name, &named) == 0 && !S_ISREG(named.st_mode))
+        return command_fail(1,
+                            "%s is not a regular file, which the export would replace. Without "
+                            "FILE it goes to the standard output.",
+                            name) == 0;
     buf_printf(&f->part, "%s.part", name);
     buf_printf(&f->state, "%s.part.state", name);
     f->fd = disk->open(disk, buf_c(&f->part), true, false);

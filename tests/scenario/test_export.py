@@ -1,9 +1,12 @@
 """postbackd export: rows of a range as NDJSON or CSV, and a run that was killed goes on to the same bytes."""
 import csv
+import http.server
 import io
 import json
 import os
 import subprocess
+import threading
+import urllib.request
 from datetime import datetime, timedelta, timezone
 
 import pytest
@@ -202,6 +205,48 @@ def test_a_killed_run_goes_on_to_the_same_bytes(daemon, world, tmp_path, kind, c
     assert cut.read_bytes() == whole.read_bytes()
 
 
+class Forwards(http.server.BaseHTTPRequestHandler):
+    """A server of the test's own, which can be away: it hands requests on to the daemon."""
+
+    def do_GET(self):
+        asked = urllib.request.Request("http://127.0.0.1:%d%s" % (self.server.daemon_port, self.path),
+                                       headers={"Authorization": self.headers["Authorization"]})
+        body = urllib.request.urlopen(asked).read()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+def forward(daemon, port=0):
+    server = http.server.HTTPServer(("127.0.0.1", port), Forwards)
+    server.daemon_port = daemon.port
+    return server
+
+
+def test_it_waits_for_a_server_that_is_away(daemon, world, tmp_path):
+    a, _ = world
+    words, file = ("rewards", "--partner", a.partner_id), tmp_path / "rewards"
+    server = forward(daemon)
+    port = server.server_port
+    with subprocess.Popen(command(daemon, *words, str(file), port=port), env=environment(), text=True,
+                          stderr=subprocess.PIPE) as run:
+        server.handle_request()
+        server.server_close()
+        assert run.stderr.readline() == "postbackd: waiting: the server cannot be reached\n"
+        with pytest.raises(subprocess.TimeoutExpired):
+            run.wait(4)  # longer than it gives a server that has never answered
+        server = forward(daemon, port)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        assert (run.wait(60), run.stderr.read()) == (0, "1205 rows\n")
+    server.shutdown()
+    server.server_close()
+    assert file.read_text() == export(daemon, *words).stdout
+
+
 def test_refusals(daemon, world, tmp_path):
     a, _ = world
     for words, said in (((), "attempts or statements"), (("callbacks",), "events, rewards, attempts or statements"),
@@ -217,6 +262,10 @@ def test_refusals(daemon, world, tmp_path):
         run = export(daemon, "rewards", *words, key=key)
         assert (run.returncode, run.stdout) == (1, "") and "rows" not in run.stderr, run
     assert export(daemon, "rewards", "--partner", a.partner_id, str(tmp_path / "no" / "file")).returncode == 1
+    (tmp_path / "device").symlink_to("/dev/null")
+    run = export(daemon, "rewards", "--partner", a.partner_id, str(tmp_path / "device"))
+    assert (run.returncode, "not a regular file" in run.stderr) == (1, True), run
+    assert (tmp_path / "device").is_symlink()
     with open("/dev/full", "w") as full:
         run = subprocess.run(command(daemon, "rewards", "--partner", a.partner_id), env=environment(), stdout=full,
                              stderr=subprocess.PIPE, text=True, timeout=60)
