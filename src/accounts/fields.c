@@ -268,9 +268,9 @@ void fields_email(const struct fields *f, const char *name, struct str *ret)
         return;
     if (v->type == JSON_NULL)
         *ret = STR_NONE;
-    else if (v->type != JSON_STRING || !email_valid(v->text))
-        problem_add(f->faults, str_of(name), "invalid",
-                    "must be an e-mail address of at most %d bytes, or null", EMAIL_BYTES_MAX);
+    else if (v->type != JSON_STRING || email_fault(v->text))
+        problem_add(f->faults, str_of(name), "invalid", "%s, or null",
+                    email_fault(v->type == JSON_STRING ? v->text : STR_NONE));
     else
         *ret = v->text;
 }

@@ -29,8 +29,9 @@ void sign_in_email(struct people_job *job, const char *name, struct str *ret)
     fields_text(&job->fields, name, 3, EMAIL_BYTES_MAX, &given);
     if (!given.p)
         return;
-    if (!email_valid(given)) {
-        problem_add(&job->c->problems, str_of(name), "invalid", "must be an e-mail address");
+    const char *fault = email_fault(given);
+    if (fault) {
+        problem_add(&job->c->problems, str_of(name), "invalid", "%s", fault);
         return;
     }
     *ret = email_lower(&job->c->r->arena, given);

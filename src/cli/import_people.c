@@ -42,8 +42,9 @@ static void check_person(struct invited *p, struct problems *faults)
         problem_add(faults, STR("Role"), "invalid", "must be %s",
                     p->partner_id.p ? "owner, developer or analyst"
                                     : "admin or support (or add PartnerId)");
-    if (p->email.p && !email_valid(p->email))
-        problem_add(faults, STR("Email"), "invalid", "must be an e-mail address");
+    const char *fault = p->email.p ? email_fault(p->email) : NULL;
+    if (fault)
+        problem_add(faults, STR("Email"), "invalid", "%s", fault);
 }
 
 static void read_members(struct import_lines *lines, const struct json *v, struct problems *faults)

@@ -255,9 +255,9 @@ static bool read_mail(struct settings *s, struct daemon_options *o, struct str *
     }
     if (!read_daily_minute(s, &o->daily_mail_minute, ret_why))
         return false;
-    if (o->operations_email.p && !email_valid(o->operations_email))
+    if (o->operations_email.p && email_fault(o->operations_email))
         return fail(s, ret_why, OPTION_OPERATIONS_EMAIL, "not an address such as name@domain.");
-    if (from.p && !email_valid(from))
+    if (from.p && email_fault(from))
         return fail(s, ret_why, OPTION_MAIL_FROM, "not an address such as name@domain.");
     if (o->mail.url && !mailer_url_check(o->mail.url, &why))
         return fail(s, ret_why, OPTION_SMTP_URL, why);

@@ -5,7 +5,9 @@
 
 #define EMAIL_BYTES_MAX 254 /* RFC 5321, section 4.5.3.1.3, without the angle brackets */
 
-/* name@domain without blanks, control characters and angle brackets. */
-bool email_valid(struct str text);
+/* What is wrong with the text, for a sentence that begins with the field's name; NULL: nothing. It
+ * is name@domain in ASCII without blanks, control characters and angle brackets: other letters need
+ * a server with SMTPUTF8 (RFC 6531), which most are not. */
+const char *email_fault(struct str text);
 /* The form for storing and comparing: ASCII in lower case. In the arena. */
 struct str email_lower(struct arena *arena, struct str text);

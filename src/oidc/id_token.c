@@ -95,8 +95,7 @@ static struct str email_of(struct arena *arena, const struct json *claims)
 {
     const struct json *verified = json_member(claims, "email_verified");
     struct str email = text_of(claims, "email");
-    if ((verified && verified->type != JSON_TRUE) || email.n > EMAIL_BYTES_MAX ||
-        !email_valid(email))
+    if ((verified && verified->type != JSON_TRUE) || email_fault(email))
         return STR_NONE;
     return email_lower(arena, email);
 }

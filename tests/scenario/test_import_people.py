@@ -58,6 +58,7 @@ WRONG = [
     ("{", "is no JSON"), ("[]", "must be a JSON object"), ('{"Email":"x@y.test"}', "Role: "),
     (lines({"Email": "x@y.test", "Role": "admin", "Password": "correct horse battery"}), "Password: passwords are not taken"),
     (lines({"Email": "nobody", "Role": "admin"}), "Email: must be an e-mail address"),
+    (lines({"Email": "x@b\u00fccher.test", "Role": "admin"}), "Email: must be in ASCII"),
     (lines({"Email": "x@y.test", "Role": "owner"}), "Role: must be admin or support (or add PartnerId)"),
     (lines({"Email": "x@y.test", "Role": "admin", "PartnerId": "p"}), "Role: must be owner, developer or analyst"),
     (lines({"Email": "x@y.test", "Role": "admin", "Rolle": "x"}), "Rolle: "),
