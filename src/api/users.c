@@ -110,7 +110,7 @@ static bool create_judge(struct people_job *job)
     if (same_email)
         return job_refuse(job, 409, "A user with this Email already exists in this account.");
     if (same_id)
-        return job_refuse(job, 409, "The id is taken. Choose another, or leave it out.");
+        return job_refuse(job, 409, "The UserId is taken. Choose another, or leave it out.");
     if (!next.id.p)
         next.id = people_new_id(job->people, &job->change.arena, "u_");
     next.user_no = people_next_no(job->people);

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define LINE_BYTES_MOST 16384
+#define LINE_BYTES_MOST 65536
 #define LINES_MOST 100000
 #define TRIES 60
 
@@ -25,7 +25,9 @@ static void read_line(struct import_lines *in, struct str line,
     struct str why = STR_NONE;
     struct problems faults = {.arena = &in->arena};
     if (line.n > LINE_BYTES_MOST)
-        problem_add(&faults, STR(""), "invalid", "is longer than %d bytes", LINE_BYTES_MOST);
+        problem_add(&faults, STR(""), "invalid",
+                    "is longer than %d bytes: make it by the API or the dashboard",
+                    LINE_BYTES_MOST);
     else if (memchr(line.p, '\0', line.n))
         problem_add(&faults, STR(""), "invalid", LINE_HAS_NUL);
     else if (!json_parse(&in->arena, arena_str(&in->arena, line), &v, &why))

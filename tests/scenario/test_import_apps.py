@@ -60,7 +60,7 @@ WRONG = [
     ("{", "is no JSON"), ("[]", "must be a JSON object"), ('{"AppId":"x"}', "PartnerId: "), ('{"PartnerId":"x"}', "AppId: "),
     (lines(app("a b")), "AppId: must be 1 to 64"), (lines(app("x", "a/b")), "PartnerId: must be 1 to 64"),
     (lines(app("x", PartnerName=5)), "PartnerName: "), (lines(app("good")), "AppId: good is on line 1 already"),
-    (lines(app("x", Name="n" * 20000)), "is longer than"),
+    (lines(app("x", Name="n" * 70000)), "is longer than"),
 ]
 
 

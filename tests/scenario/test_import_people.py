@@ -65,7 +65,7 @@ WRONG = [
     (lines({"Email": "x@y.test", "Role": "admin", "SendMail": "yes"}), "SendMail: "),
     (lines({"Email": "x@y.test", "Role": "admin", "PartnerId": "a b"}), "PartnerId: "),
     ('{"Email":"x@y.test","Role":"admin","Role":"support"}', "Role: "),
-    (lines({"Email": "x@y.test", "Role": "admin", "Name": "n" * 20000}), "is longer than"),
+    (lines({"Email": "x@y.test", "Role": "admin", "Name": "n" * 70000}), "is longer than"),
     ("\0", "has a NUL byte"), (lines({"Email": "x@y.test", "Role": "admin"})[:-1] + "\0", "has a NUL byte: save the file as UTF-8"),
     (lines({"Email": "GOOD@import.test", "Role": "support"}), "Email: good@import.test is on line 1 already"),
 ]
@@ -93,7 +93,7 @@ def test_what_only_the_server_knows_is_said_with_its_line(daemon):
     assert done.stderr.splitlines() == [
         "line 1: Role: %s is there as owner; import changes nobody: change the role on the people page" % owner.email,
         "line 2: PartnerId: there is no such partner",
-        "line 3: The id is taken. Choose another, or leave it out.",
+        "line 3: The UserId is taken. Choose another, or leave it out.",
         "line 4: No link can be sent by e-mail here. Leave SendMail out, and pass the link on yourself.",
         "2 invited (0 by e-mail), 0 there already (0 still invited), 4 rejected"]
     assert owner.session()["User"]["Role"] == "owner"
