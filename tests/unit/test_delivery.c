@@ -410,7 +410,7 @@ static void resends_of_what_is_down_are_spaced(void)
         CHECK_EQ_INT(w->starts - starts, 10); /* in ten seconds */
         CHECK_EQ_INT(w->in_flight_max, 1);
         starts = w->starts;
-        world_run(w, 20 * SECOND); /* nobody asks: its own spacing holds again */
+        world_run(w, 20 * SECOND);      /* nobody asks: its own spacing holds again */
         CHECK(w->starts - starts <= 2); /* the resend that waits, and perhaps its own */
         w->answer = world_slow;
         world_run(w, 3 * HOUR);
