@@ -8,8 +8,8 @@
  * that sets it is read on, until ROWS_MOST rows were looked at. So an answer may be shorter than
  * its limit; its Next leads on, and NextPartners to the partners behind this group.
  *
- * A clock that is put back breaks the order of an account's times (domain/acceptance.h). Rows of
- * such a stretch may then be missing here; the log of the one partner has them. */
+ * A clock that is put back breaks the order of an account's times (domain/acceptance_times.h). Rows
+ * of such a stretch may then be missing here; the log of the one partner has them. */
 #include "api/all_callbacks.h"
 
 #include "api/callback_filters.h"

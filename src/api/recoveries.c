@@ -7,7 +7,7 @@
 #include "api/route.h"
 #include "base/alloc.h"
 #include "base/log.h"
-#include "domain/acceptance.h"
+#include "domain/acceptance_times.h"
 #include "domain/clock.h"
 #include "services/recovery.h"
 

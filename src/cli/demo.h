@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 
 #define DEMO_APPS 6
-/* Behind the AppId in a receiver's path: there an app that is broken takes its callbacks, too. */
+/* With this behind the AppId in the path, the receiver of a broken app accepts callbacks, too. */
 #define DEMO_FIXED_PATH "fixed"
 
 /* How an app's receiver behaves. */
@@ -40,9 +40,9 @@ void demo_world_init(struct demo_world *w, struct env *env);
 MUST_CHECK bool demo_make_accounts(struct demo_world *w, struct client_session *c);
 /* Who may sign in to the dashboard, all with one password. */
 MUST_CHECK bool demo_make_people(struct demo_world *w, struct client_session *c);
-/* A month of past events and today's until now, counted but not called back. */
+/* Sends a month of past events and today's until now; their callbacks are skipped. */
 MUST_CHECK bool demo_make_history(struct demo_world *w, struct client_session *c, struct rng *rng);
-/* One batch of what would happen in a fifth of a second. */
+/* Sends the events of a fifth of a second, in one batch. */
 MUST_CHECK bool demo_send_traffic(struct demo_world *w, struct client_session *c, struct rng *rng);
 
 /* For struct receiver_options, with the world as context. */
@@ -50,9 +50,9 @@ struct str demo_secret_of(void *context, struct str path);
 int demo_status_of(void *context, struct str path, int64_t *ret_delay_ms);
 void demo_received(void *context, const struct received *r);
 
-/* What the demo does now, before it can be used. */
+/* What the demo is doing until it can be used. */
 void demo_print_step(const char *sentence);
-/* How far the history is: that many of its days. */
+/* How many days of the history have been made. */
 void demo_print_progress(const struct demo_world *w, int days, int days_in_all);
 void demo_print_welcome(const struct demo_world *w);
 /* The live table, redrawn in place on a terminal. */

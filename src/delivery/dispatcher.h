@@ -181,8 +181,8 @@ void dispatcher_watch_leases(struct dispatcher *d); /* lanes whose shards are lo
 
 /* dispatcher_clock.c */
 /* The wall clock as lanes see it. While the system's clock is behind by at most ACCEPTANCE_HELD_MS
- * (domain/acceptance.h), this clock goes on with the monotonic one, so that what was due stays due.
- * If the system's clock is further behind, this one goes back with it. */
+ * (domain/acceptance_times.h), this clock goes on with the monotonic one, so that what was due
+ * stays due. If the system's clock is further behind, this one goes back with it. */
 struct lane_now dispatcher_now(struct dispatcher *d);
 /* Runs at the end of a tick: handles a change of the wall clock. */
 void dispatcher_watch_clock(struct dispatcher *d);

@@ -1,4 +1,6 @@
-/* One attempt of one callback, from the lane's turn to the outcome. */
+/* One attempt of one callback, from the lane's turn to the outcome. It goes on when the lease of
+ * its shard ends: the outcome carries the lane's fence, and the store refuses it if another node
+ * has had the shard since (store/leases.h). */
 #include "delivery/dispatcher.h"
 
 #include "base/alloc.h"

@@ -9,7 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/check.h"
-#include "domain/acceptance.h"
+#include "domain/acceptance_times.h"
 
 #include <stdlib.h>
 

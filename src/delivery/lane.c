@@ -8,7 +8,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/limits.h"
-#include "domain/acceptance.h"
+#include "domain/acceptance_times.h"
 
 #include <stdlib.h>
 

@@ -1,4 +1,5 @@
-/* When the attempts of a callback end, and why. Contract, section 4, "Schedule and states". */
+/* What an attempt's result makes of a callback: the retry schedule is applied, or the attempts end,
+ * and why. Contract, section 4, "Schedule and states". */
 #pragma once
 
 #include "base/env.h"

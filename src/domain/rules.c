@@ -6,7 +6,7 @@
  * event. */
 #include "domain/rules.h"
 
-#include "domain/acceptance.h"
+#include "domain/acceptance_times.h"
 #include "domain/money.h"
 
 static bool paid_by_disqualification_rule(const struct candidate *c)

@@ -9,7 +9,7 @@
 /* The facts that a store has looked up for a candidate. */
 struct rules_facts {
     int64_t received_ms;
-    int64_t last_accepted_ms; /* of the last accepted event, see acceptance.h */
+    int64_t last_accepted_ms; /* of the last accepted event, see acceptance_times.h */
     uint64_t last_event_no;   /* of the account */
     /* An event has the candidate's key; then nothing after known_event_no is looked up. */
     bool is_known;

@@ -1,8 +1,8 @@
 /* When a callback is tried again.
  *
- * A schedule is a list of waits; slot k is the attempt after wait k, slot 0 the first attempt:
+ * A schedule is a list of waits; slot 0 is the first attempt, slot k+1 the attempt after wait k:
  *
- *     accepted --wait 0--> slot 1 --wait 1--> slot 2 ... --wait n-1--> slot n, the last
+ *     slot 0 --wait 0--> slot 1 --wait 1--> slot 2 ... --wait n-1--> slot n, the last
  *
  * A place only moves to the right. Every failed attempt moves it by one; slots whose time passed
  * without an attempt (the lane was suspended, the daemon was down) are skipped. After its last slot

@@ -1,7 +1,7 @@
-/* Tells each account once that a month is final: its last day takes no late events any more, and
- * no callback that was accepted until then waits. What was told is the account's notice, which the
- * store keeps; so neither restarts nor other nodes nor a clock that jumps tell it again, and a
- * process that was down when the month closed tells it then.
+/* Tells each account once that a month is final (days are closed in store/statement.h): its last
+ * day takes no late events any more, and no callback that was accepted until then waits. What was
+ * told is the account's notice, which the store keeps; so neither restarts nor other nodes nor a
+ * clock that jumps tell it again, and a process that was down when the month closed tells it then.
  *
  * The time to go by is retention's (domain/retention.h): a month told too early by a clock that is
  * weeks ahead could not be taken back, and the month that is then skipped is never told.

@@ -44,7 +44,7 @@ const char *store_replica_name(enum store_replica replica); /* "behind" */
 struct store_numbers { /* each number is exact at some moment of the last seconds */
     int64_t events_accepted, callbacks_delivered, callbacks_dead, callbacks_pending;
     int64_t oldest_pending_ms; /* acceptance time of the oldest pending callback; 0: none */
-    /* acceptance time of the last accepted event, see acceptance.h; 0: none */
+    /* acceptance time of the last accepted event, see acceptance_times.h; 0: none */
     int64_t last_accepted_ms;
     /* The retention clock (domain/retention.h) as this process last moved it; 0: not within the
      * last hour, because another process moves it, or not at all. */

@@ -1,5 +1,5 @@
-/* Computes a statement from the events of a day, for all stores alike. The digest depends on the
- * order of the events. */
+/* Computes a statement and its digest from the events of a day, for all stores alike. The digest
+ * depends on the order of the events. */
 #pragma once
 
 #include "store/store.h"

@@ -6,7 +6,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/sort.h"
-#include "domain/acceptance.h"
+#include "domain/acceptance_times.h"
 
 #include <stdio.h>
 #include <stdlib.h>

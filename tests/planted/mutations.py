@@ -196,7 +196,7 @@ plant("refused_before_it_is_looked_up", "verdict", "a repeated event is refused 
 plant("import_is_sent", "verdict", "imported events owe their callbacks", V,
       "else if (!c->deliver)", "else if (c->refused)", BOTH_STORES)
 plant("acceptance_goes_back_a_little", "verdict", "times of acceptance leave the order of numbers",
-      "src/domain/acceptance.h", "return held ? last_accepted_ms : received_ms;",
+      "src/domain/acceptance_times.h", "return held ? last_accepted_ms : received_ms;",
       "return held ? received_ms : received_ms;", BOTH_STORES)
 
 L = "src/domain/callback_life.c"

@@ -6,7 +6,7 @@
 #include "sim.h"
 
 #include "base/alloc.h"
-#include "domain/acceptance.h"
+#include "domain/acceptance_times.h"
 
 #include <stdlib.h>
 

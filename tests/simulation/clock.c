@@ -3,7 +3,7 @@
  * schedule allows, whatever the clock said when that was recorded. */
 #include "sim.h"
 
-#include "domain/acceptance.h"
+#include "domain/acceptance_times.h"
 
 /* The dispatcher's clock may be ahead by so much, and what is late by no more is let be. */
 #define TOLERANCE_MS (2 * ACCEPTANCE_HELD_MS + SECOND)

@@ -1,8 +1,9 @@
 /* Finds the event numbers of an account that were accepted in a time.
  *
- * Times of acceptance grow with the numbers (domain/acceptance.h), except where a clock was put
- * back: the table accepted_back has the first event of each stretch that begins earlier than the
- * event before it. There is rarely more than one stretch; within a stretch the search is binary. */
+ * Times of acceptance grow with the numbers (domain/acceptance_times.h), except where a clock was
+ * put back: the table accepted_back has the first event of each stretch that begins earlier than
+ * the event before it. There is rarely more than one stretch; within a stretch the search is
+ * binary. */
 #pragma once
 
 #include "store/sqlite/apply.h"
