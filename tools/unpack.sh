@@ -4,11 +4,13 @@
 # it, as its installation would start a server or replace one. Fetched once; fails where it cannot be.
 set -euo pipefail
 package=$1 folder=$2
-[ ! -d "$folder" ] || exit 0
-work=$(mktemp -d)
+[ ! -d "$folder/usr" ] || exit 0
+mkdir -p "$(dirname "$folder")"
+work=$(mktemp -d -p "$(dirname "$folder")") # where a rename is one step, so that no half remains
 trap 'rm -rf "$work"' EXIT
 (cd "$work" && apt-get -qq download "$package" >/dev/null 2>&1) || exit 1
-mkdir -p "$(dirname "$folder")" "$work/unpacked"
+mkdir "$work/unpacked"
 chmod 755 "$work/unpacked"
 dpkg-deb --fsys-tarfile "$work/$package"_*.deb | tar -x --no-same-owner -C "$work/unpacked"
-mv "$work/unpacked" "$folder"
+rm -rf "$folder"
+mv -T "$work/unpacked" "$folder"

@@ -25,9 +25,10 @@
 #define LIMIT_HEADER_BYTES 16384
 #define LIMIT_HEADERS 100
 #define LIMIT_TARGET_BYTES 8192
-/* Connections, per loop. An address (of IPv6: its /48) beyond its share loses the one that has been
- * idle for longest, or gets 503. Where only a sixteenth is left the strangers' idle ones go, and
- * who takes a place of that is answered 503 unless known by key or session, or a probe. */
+/* Connections, per loop. An address (of IPv6: its /48) beyond its share loses the one that has
+ * waited for its client for longest, or gets 503. Where only a sixteenth is left, connections that
+ * wait for their clients are closed (http/room.c), and who takes a place of that sixteenth is
+ * answered 503 unless known by key or session, or a probe. */
 #define LIMIT_CONNECTIONS_PER_LOOP 8192
 #define LIMIT_CONNECTIONS_PER_ADDRESS (LIMIT_CONNECTIONS_PER_LOOP / 4)
 /* Bodies of requests: 413 beyond. Events have LIMIT_REQUEST_BODY_BYTES. */
@@ -121,7 +122,8 @@
 #define LIMIT_URL_MACROS 32        /* of one callback URL */
 #define LIMIT_URL_SENT_BYTES 16384 /* with values in place of its macros, the longest there are */
 
-/* Connections out, per loop: beyond, idle ones are closed first, then an attempt waits. */
+/* Connections out, per loop: beyond, idle ones are closed first, then those that only read the rest
+ * of a body, then an attempt waits. */
 #define LIMIT_CONNECTIONS_OUT_PER_LOOP 6144
 /* As many as exchanges: fewer, and a destination of many lanes has its connections closed at the
  * end of each burst and dialed again at the next. Those not needed go by their age. */

@@ -157,9 +157,9 @@ static struct conn *longest_stalled(const struct http_server *s, const struct co
     return longer(c, &s->stalled[true], s->options.stall_known_ms, spared);
 }
 
-static struct conn *longest_idle_known(const struct http_server *s, const struct conn *spared)
+static struct conn *longest_idle_known(const struct http_server *s)
 {
-    return longer(NULL, &s->idle[true], 0, spared);
+    return longer(NULL, &s->idle[true], 0, NULL);
 }
 
 /* NULL: there is none. */
@@ -190,7 +190,7 @@ static bool has_place(struct http_server *s, const struct address *client, bool 
     }
     *ret_reserved = s->open >= o->connections_max - o->connections_reserved &&
                     !close_one(longest_waiting(s, NULL));
-    return s->open < o->connections_max || close_one(longest_idle_known(s, NULL));
+    return s->open < o->connections_max || close_one(longest_idle_known(s));
 }
 
 bool server_make_place(struct http_server *server, const struct address *client, bool *ret_reserved)
@@ -245,11 +245,21 @@ bool conn_may_keep(const struct conn *c, const struct buf *empty)
     return empty->capacity <= (tight ? 0 : KEPT_BUFFER_BYTES);
 }
 
+/* To close one that holds nothing would be in vain. */
+static struct conn *idle_known_with_bytes(const struct http_server *s, const struct conn *spared)
+{
+    struct link *link = s->idle[true].first;
+    for (int looks = 0; link && looks < ROOM_LOOKS; looks++, link = link->next)
+        if (of_link(link) != spared && of_link(link)->buffer_bytes > 0)
+            return of_link(link);
+    return NULL;
+}
+
 void conn_shed_buffers(const struct conn *c)
 {
     const struct http_server *s = c->server;
     while (s->buffer_bytes > s->options.buffers_max_bytes &&
-           (close_one(longest_waiting(s, c)) || close_one(longest_idle_known(s, c)))) {
+           (close_one(longest_waiting(s, c)) || close_one(idle_known_with_bytes(s, c)))) {
     }
 }
 

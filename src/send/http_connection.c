@@ -20,6 +20,7 @@ static void draining_unlink(struct connection *c)
 {
     list_remove(&c->sender->draining, &c->link);
     loop_timer_clear(c->sender->loop, &c->timer);
+    c->destination->draining--;
 }
 
 /* ---- requests to be written
@@ -296,8 +297,10 @@ void connection_drain(struct job *job)
     job->connection = NULL;
     c->state = CONNECTION_DRAINING;
     list_push(&c->sender->draining, &c->link);
+    c->destination->draining++;
     loop_timer_set(c->sender->loop, &c->timer, job->deadline_mono_ms);
     job_settle_by_status(job, "");
+    line_poke(c->sender); /* this connection may be closed for a job that waits for one */
     job_finish(job);
 }
 

@@ -6,6 +6,8 @@
 
 #include <stdlib.h>
 
+#define DRAINING_MOST 4 /* of a destination, left with a slow body */
+
 /* ---- waiting in line */
 
 static void line_join(struct job *job)
@@ -97,7 +99,7 @@ static bool make_room(struct sender *s)
         return true;
     if (s->draining.count == 0)
         return false;
-    connection_close(CONTAINER_OF(s->draining.last, struct connection, link));
+    connection_close(CONTAINER_OF(s->draining.first, struct connection, link));
     return true;
 }
 
@@ -291,10 +293,14 @@ static void settle_late(struct job *job)
 }
 
 /* A 2xx whose body is slow: that it is a success is recorded now, the rest of the body is read and
- * dropped. Closing the connection might end the receiver's program while it credits. */
+ * dropped. Closing the connection might end the receiver's program while it credits. For the same
+ * reason only a few are left at a time: a program that sends its headers first and then credits
+ * would else get more requests at once than MaxConcurrency allows. */
 static void leave_body(struct job *job)
 {
-    if (job->stream)
+    if (job->destination->draining >= DRAINING_MOST)
+        loop_timer_set(job->sender->loop, &job->timer, job->deadline_mono_ms);
+    else if (job->stream)
         multiplex_drain(job);
     else
         connection_drain(job);

@@ -117,6 +117,8 @@ static void drop(struct multiplexed *m)
     if (m->job) {
         m->job->stream = NULL;
         m->job->connection = NULL;
+    } else {
+        c->destination->draining--;
     }
     free(m);
     flush_soon(c);
@@ -250,6 +252,7 @@ void multiplex_drain(struct job *job)
     }
     h2_keep_nothing(&m->h2);
     m->job = NULL;
+    m->connection->destination->draining++;
     job->stream = NULL;
     job->connection = NULL;
     loop_timer_set(m->connection->sender->loop, &m->timer, job->deadline_mono_ms);

@@ -41,6 +41,7 @@ struct host_pool {
     bool no_http2;       /* the receiver has asked for HTTP/1.1: HTTP/2 is not offered any more */
     uint32_t allowed_streams; /* on one connection, by its last SETTINGS; 0: unknown */
     uint32_t exchanges, connections;
+    uint32_t draining;      /* answers whose exchange is over, still being read */
     struct buf fixed;       /* header lines: request_print_fixed */
     struct buf fixed_lines; /* the same for the log: request_print_lines */
     bool https, host_is_address;

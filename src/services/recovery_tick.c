@@ -39,8 +39,9 @@ static bool read_page(struct recoveries *all, const struct recovery *r,
  * recovery. Attempts that are no longer kept were made long before. */
 static bool is_delivered_since(const struct recovery *r, const struct callback_row *row)
 {
-    return row->state == CALLBACK_DELIVERED && row->log_count > 0 &&
-           row->log[row->log_count - 1].at_ms >= r->created_ms;
+    const struct attempt *last = row->log_count > 0 ? &row->log[row->log_count - 1] : NULL;
+    return row->state == CALLBACK_DELIVERED && last &&
+           last->at_ms + last->duration_ms >= r->created_ms;
 }
 
 /* Past a callback. */

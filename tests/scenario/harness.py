@@ -123,6 +123,9 @@ class Daemon:
         begin = self.spawn()
 
         def listening():
+            nonlocal begin
+            if self.process.poll() is not None and "the address is in use" in self.log_text(begin):
+                begin = self.spawn()  # a client of another test has had its port since it was killed
             if self.process.poll() is not None:
                 raise AssertionError("the daemon ended: " + self.log_text()[-2000:])
             for line in self.log_text(begin).splitlines():

@@ -390,7 +390,7 @@ def test_a_body_that_does_not_end_delays_no_success(field):
     for i in range(2):
         api.events(account.event("endless-%d" % i))
         found = api.wait_state("endless-%d" % i, account.partner_id, "delivered")
-        assert found["Attempts"][0]["DurationMs"] < 30000 and len(found["Attempts"]) == 1
+        assert found["Attempts"][0]["DurationMs"] < 15000 and len(found["Attempts"]) == 1
     assert found["Attempts"][0]["Status"] == 200 and server.connections == 1
 
 
