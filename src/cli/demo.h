@@ -38,7 +38,7 @@ struct demo_world {
 void demo_world_init(struct demo_world *w, struct env *env);
 /* Partners, apps, clients and a key. False: a line was printed. */
 MUST_CHECK bool demo_make_accounts(struct demo_world *w, struct client_session *c);
-/* Who may sign in to the dashboard, all with one password. */
+/* The dashboard's users, all with one password. */
 MUST_CHECK bool demo_make_people(struct demo_world *w, struct client_session *c);
 /* Sends a month of past events and today's until now; their callbacks are skipped. */
 MUST_CHECK bool demo_make_history(struct demo_world *w, struct client_session *c, struct rng *rng);
@@ -50,7 +50,7 @@ struct str demo_secret_of(void *context, struct str path);
 int demo_status_of(void *context, struct str path, int64_t *ret_delay_ms);
 void demo_received(void *context, const struct received *r);
 
-/* What the demo is doing until it can be used. */
+/* Prints what the demo does before it is ready. */
 void demo_print_step(const char *sentence);
 /* How many days of the history have been made. */
 void demo_print_progress(const struct demo_world *w, int days, int days_in_all);

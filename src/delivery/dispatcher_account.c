@@ -1,4 +1,5 @@
-/* Questions about all lanes of one account. */
+/* Erasures, which drop callbacks from memory, and questions about attempts under way, for all lanes
+ * of one account. */
 #include "delivery/dispatcher.h"
 
 #include "base/alloc.h"

@@ -8,7 +8,7 @@
  * The invariant that keeps callbacks from being lost: each pending callback of the lane is in the
  * in-flight table (inflight.h), or the next scan of the store will find it. A scan begins at
  * next_due_ms at the latest. While a scan runs, dropped_due_ms remembers the callbacks that leave
- * memory. */
+ * memory. An erasure drops them by lane_erase. */
 #pragma once
 
 #include "delivery/callback_queue.h"

@@ -10,7 +10,8 @@
  *   operator who has set the clock wrong has a day to correct it.
  *
  * It never goes back. Nothing is purged by more than the wall clock, however far ahead the
- * retention clock is. docs/operators/reference.md explains it to operators. */
+ * retention clock is. docs/operators/reference.md explains it to operators. The data is purged in
+ * store/sqlite/purge.c and store/postgresql/pg_keeper.c. */
 #pragma once
 
 #include <stdint.h>

@@ -1,5 +1,5 @@
-/* The decision at acceptance: the value of an event and the state of its callback. Contract,
- * sections 2 to 4. Pure: the store looks up the facts. */
+/* The decision at acceptance: the value of an event and the state of its callback, or that it is a
+ * duplicate or a conflict. Contract, sections 2 to 4. Pure: the store looks up the facts. */
 #pragma once
 
 #include "base/check.h"

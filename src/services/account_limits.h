@@ -1,7 +1,7 @@
 /* What one account may ask of the daemon, so that no key takes what others need: each use of a kind
  * has a number at once and a number a minute, for all keys and people of the account together. One
- * table, one place where it is taken (api_handle) and one where it is given back (the answer). Any
- * thread. */
+ * table, one place where it is taken (api_handle) and one where it is given back (the answer). A
+ * request beyond a limit does not wait: it is answered 429 (api/dispatch.c). Any thread. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,9 +1,9 @@
-/* Sends one-time links (invitations, new passwords) by e-mail, and tells whose second factor
- * somebody has reset. That a mail is owed is part of its user (people/mailed_link.h), so it
- * survives whatever ends the process; it is tried until the mail server takes it or refuses its
- * address, at most 24 hours, and not once the link is used, replaced or over, or the user is
- * disabled. It may arrive twice. One at a time; where several nodes share a store the first of them
- * sends. */
+/* Sends one-time links (invitations, new passwords) by e-mail, and tells users that their second
+ * factor was reset. That a mail is owed is part of its user (people/mailed_link.h), so it survives
+ * whatever ends the process. It is tried for at most 24 hours, until the mail server takes it or
+ * refuses its address. It is given up when the link is used, replaced or over, or the user is
+ * disabled. It may arrive twice. One mail is sent at a time; of several nodes that share a store,
+ * the first one sends. */
 #pragma once
 
 #include "mail/mailer.h"
@@ -20,7 +20,7 @@ struct link_mail_options {
     struct control *control;
     struct people *people;
     struct directory *directory;
-    struct oidc *oidc;     /* who has no passwords here is not mailed a link to one */
+    struct oidc *oidc;     /* no link is mailed to an account without passwords */
     struct mailer *mailer; /* NULL: no link is mailed */
     struct str public_url; /* of the dashboard; absent: no link is mailed, as nothing else says
                             * reliably where this server is */
@@ -31,9 +31,9 @@ struct link_mail *link_mail_new(const struct link_mail_options *options);
 bool link_mail_works(const struct link_mail *lm);
 bool link_mail_works_for(const struct link_mail *lm, uint32_t account_no);
 /* Somebody has forgotten a password: each enabled user with that Email and a password gets a link
- * to choose a new one, once in half an hour; the present one again while it is good, and none while
- * one is good that was handed over. Nobody is told whether there
- * is any such user, not even by how long it takes. Any thread, never blocks. */
+ * to choose a new one, at most once in half an hour. A link that is still good is not replaced: a
+ * mailed one is mailed again, one that was handed over is not. Nobody is told whether there is any
+ * such user, not even by how long it takes. Any thread, never blocks. */
 void link_mail_request(struct link_mail *lm, struct str email, const struct address *peer);
 /* On the main thread, often. */
 void link_mail_step(struct link_mail *lm);

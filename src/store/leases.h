@@ -6,7 +6,8 @@
  *
  * Shards and fences are explained in store/nodes/shards.h. A lane is created under the fence that
  * its shard has at that moment and puts that fence on every outcome. The store commits an outcome
- * only while the shard still has that fence.
+ * only while the shard still has that fence. What becomes of an attempt that is under way when the
+ * lease ends: delivery/dispatcher_attempt.c.
  *
  * Where accounts are split over several clusters (store/clusters/), each cluster has its own
  * shards, nodes and leases. A question about a lane then goes to the leases of the lane's
