@@ -266,13 +266,12 @@ void fields_email(const struct fields *f, const char *name, struct str *ret)
     const struct json *v = json_member(f->body, name);
     if (!v)
         return;
-    if (v->type == JSON_NULL)
-        *ret = STR_NONE;
-    else if (v->type != JSON_STRING || email_fault(v->text))
-        problem_add(f->faults, str_of(name), "invalid", "%s, or null",
-                    email_fault(v->type == JSON_STRING ? v->text : STR_NONE));
+    struct str text = v->type == JSON_STRING ? v->text : STR_NONE;
+    const char *fault = v->type == JSON_NULL ? NULL : email_fault(text);
+    if (fault)
+        problem_add(f->faults, str_of(name), "invalid", "%s, or null", fault);
     else
-        *ret = v->text;
+        *ret = text;
 }
 
 void fields_id(const struct fields *f, const char *name, struct str *ret)

@@ -138,28 +138,36 @@ int client_request(struct client_session *c, const char *method, const char *pat
     return status;
 }
 
-void client_wait(struct client_session *c, int tries, int status)
+static void say_what_is_waited_for(struct client_session *c, int status)
 {
     struct buf seconds = {0};
-    if (tries == 2 && status == 0)
+    if (status == 0)
         fprintf(stderr, "postbackd: waiting: the server cannot be reached\n");
-    else if (tries == 2 && client_answer_header(c, "Retry-After", &seconds))
+    else if (client_answer_header(c, "Retry-After", &seconds))
         fprintf(stderr, "postbackd: waiting %s s, as the server asks (status %d)\n",
                 buf_c(&seconds), status);
     buf_free(&seconds);
-    sleep(1);
+}
+
+int client_request_patiently(struct client_session *c, const char *method, const char *path,
+                             const char *content_type, struct str body,
+                             struct client_patience patience, struct buf *ret_answer)
+{
+    for (int tries = 1;; tries++) {
+        int status = client_request(c, method, path, content_type, body, ret_answer);
+        bool is_known = status != 0 || c->has_answered || tries < patience.unknown_tries;
+        if ((status != 0 && status != 429 && status != 503) || !is_known || tries == patience.tries)
+            return status;
+        if (tries == 2)
+            say_what_is_waited_for(c, status);
+        sleep(1);
+    }
 }
 
 int client_get_patiently(struct client_session *c, const char *path, struct buf *ret_answer)
 {
-    for (int tries = 1;; tries++) {
-        int status = client_request(c, "GET", path, "", STR_NONE, ret_answer);
-        bool may_change = status == 429 || status == 503 ||
-                          (status == 0 && (c->has_answered || tries < UNKNOWN_TRIES));
-        if (!may_change || tries == TRIES)
-            return status;
-        client_wait(c, tries, status);
-    }
+    return client_request_patiently(c, "GET", path, "", STR_NONE,
+                                    (struct client_patience){TRIES, UNKNOWN_TRIES}, ret_answer);
 }
 
 bool client_is_id(struct str text)

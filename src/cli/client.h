@@ -24,9 +24,15 @@ void client_add_escaped(struct buf *to, struct str text);
 int client_request(struct client_session *c, const char *method, const char *path,
                    const char *content_type, struct str body, struct buf *ret_answer);
 
-/* A second between two tries; what is waited for is said on stderr, once it is longer than that. */
-void client_wait(struct client_session *c, int tries, int status);
-/* The same for GET, again and again while the key has used its minute or the server restarts. */
+struct client_patience {
+    int tries, unknown_tries; /* at most; the latter of a server that has never answered */
+};
+/* The same, once a second while the key has used its limit, or the server is busy or cannot be
+ * reached. After the second try stderr says what is waited for. */
+int client_request_patiently(struct client_session *c, const char *method, const char *path,
+                             const char *content_type, struct str body,
+                             struct client_patience patience, struct buf *ret_answer);
+/* A GET, for up to 90 s, longer than a key's minute of requests. */
 int client_get_patiently(struct client_session *c, const char *path, struct buf *ret_answer);
 /* Whether it has only the characters of a PartnerId or AppId. */
 bool client_is_id(struct str text);

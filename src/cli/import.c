@@ -66,23 +66,16 @@ static bool read_answer(struct importing *in, struct str answer)
 /* Posts what is gathered; waits and tries again while the daemon is busy or restarting. */
 static bool post(struct importing *in)
 {
+    if (!in->lines)
+        return true;
     struct buf answer = {0};
-    bool good = true;
-    for (int tries = 1; in->lines; tries++) {
-        int status = client_request(in->client, "POST", "/api/v1/events?deliver=false",
-                                    "application/x-ndjson", buf_str(&in->batch), &answer);
-        if (status == 202) {
-            good = read_answer(in, buf_str(&answer));
-            break;
-        }
-        if ((status != 0 && status != 429 && status != 503) || tries == TRIES) {
-            command_fail(1, "lines %ld to %ld were not taken: %d %.*s", in->line_of[0],
-                         in->line_of[in->lines - 1], status, STR_ARG(buf_str(&answer)));
-            good = false;
-            break;
-        }
-        client_wait(in->client, tries, status);
-    }
+    int status = client_request_patiently(in->client, "POST", "/api/v1/events?deliver=false",
+                                          "application/x-ndjson", buf_str(&in->batch),
+                                          (struct client_patience){TRIES, TRIES}, &answer);
+    bool good = status == 202 && read_answer(in, buf_str(&answer));
+    if (status != 202)
+        command_fail(1, "lines %ld to %ld were not taken: %d %.*s", in->line_of[0],
+                     in->line_of[in->lines - 1], status, STR_ARG(buf_str(&answer)));
     buf_free(&answer);
     buf_clear(&in->batch);
     in->lines = 0;

@@ -66,14 +66,8 @@ bool import_read(struct import_lines *in, FILE *f,
 
 int import_post(struct import_lines *in, const char *path, struct str body, struct buf *answer)
 {
-    int status = 0;
-    for (int tries = 1; tries <= TRIES; tries++) {
-        status = client_request(in->client, "POST", path, "application/json", body, answer);
-        if ((status != 0 && status != 429 && status != 503) || tries == TRIES)
-            break;
-        client_wait(in->client, tries, status);
-    }
-    return status;
+    return client_request_patiently(in->client, "POST", path, "application/json", body,
+                                    (struct client_patience){TRIES, TRIES}, answer);
 }
 
 const struct json *import_object(struct arena *arena, const struct buf *answer)
