@@ -114,6 +114,7 @@
 #define LIMIT_ATTEMPT_BODY_KEPT_BYTES 4096
 #define LIMIT_ATTEMPT_BODY_DRAINED_BYTES 65536
 #define LIMIT_ATTEMPT_BODY_WAIT_MS 1000 /* for a body that only the log needs */
+#define LIMIT_DESTINATION_SLOW_BODIES 4 /* read on when their attempts are over; others are not */
 #define LIMIT_ATTEMPT_HEADER_BYTES 32768
 #define LIMIT_ATTEMPT_HEADERS_KEPT_BYTES 4096 /* of them in the log: whole lines */
 #define LIMIT_URL_BYTES 2048

@@ -6,8 +6,6 @@
 
 #include <stdlib.h>
 
-#define DRAINING_MOST 4 /* of a destination, left with a slow body */
-
 /* ---- waiting in line */
 
 static void line_join(struct job *job)
@@ -298,7 +296,7 @@ static void settle_late(struct job *job)
  * would else get more requests at once than MaxConcurrency allows. */
 static void leave_body(struct job *job)
 {
-    if (job->destination->draining >= DRAINING_MOST)
+    if (job->destination->draining >= LIMIT_DESTINATION_SLOW_BODIES)
         loop_timer_set(job->sender->loop, &job->timer, job->deadline_mono_ms);
     else if (job->stream)
         multiplex_drain(job);
