@@ -36,6 +36,21 @@ async function makeApp({ daemon, receiver }: Stage): Promise<void> {
 
 const field = (window: Window) => window.page.getByRole('searchbox', { name: 'Search callbacks' });
 
+/** Whether a dialog is open as soon as the document has it: keys go to it, none to the page below. */
+const dialogWasOpenAtOnce = (window: Window) =>
+  window.page.evaluate(
+    () =>
+      new Promise<boolean>(done => {
+        const seen = new MutationObserver(() => {
+          const dialog = document.querySelector('dialog');
+          if (dialog) done(dialog.open);
+        });
+        seen.observe(document.body, { childList: true, subtree: true });
+        const buttons = [...document.querySelectorAll('button')];
+        buttons.find(one => one.textContent.trim() === 'New app')?.click();
+      }),
+  );
+
 /** By the keyboard alone. */
 async function search(window: Window, text: string): Promise<void> {
   await window.shows(async () => {
@@ -87,7 +102,8 @@ test('search: what is not there is said, and nobody finds another account', asyn
   await window.lacks('Nothing found');
   await field(window).fill('a/b');
   await window.page.locator('h1').first().focus();
-  await window.button('New app').click();
+  await window.button('New app').waitFor();
+  assert.ok(await dialogWasOpenAtOnce(window));
   await window.field('Name').pressSequentially('x/y');
   await window.shows(async () => assert.equal(await window.field('Name').inputValue(), 'x/y'));
   await window.close();

@@ -2,7 +2,7 @@
 // short messages that something has been done.
 import { signal } from '../lib/signal';
 import type { ComponentChildren } from 'preact';
-import { useEffect, useId, useRef } from 'preact/hooks';
+import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 import type { Problem } from '../lib/http';
 import { Button, ProblemNotice } from './basics';
 import { Form, type Sending, useSending } from './forms';
@@ -19,7 +19,8 @@ interface DialogProps {
 export function Dialog({ title, onClose, covers, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
-  useEffect(() => {
+  // Before the browser paints: a key pressed meanwhile would go to the page below.
+  useLayoutEffect(() => {
     const before = document.activeElement as HTMLElement | null;
     dialog.current?.showModal();
     return () => before?.isConnected && before.focus();
