@@ -135,6 +135,7 @@ void events_post(struct call *c)
         .body = c->r->body,
         .now_ms = call_now_ms(c),
         .account_no = c->is_operator ? 0 : c->key_account_no,
+        .traceparent = http_header(c->r, "traceparent"),
     };
     if (!judge_headers(c, &request))
         return;

@@ -11,6 +11,7 @@
 #include "delivery/callback_request.h"
 #include "domain/money.h"
 #include "domain/payload.h"
+#include "domain/traceparent.h"
 #include "domain/url_macros.h"
 #include "send/request_print.h"
 
@@ -115,7 +116,6 @@ static void read_names(const struct fields *f, struct testing *t)
     fields_required(f, "PanelistId");
     fields_text(f, "PanelistId", 1, LIMIT_PANELIST_ID_BYTES, &panelist_id);
     e->panelist_id = arena_str(&t->test.arena, panelist_id);
-    t->test.traceparent = arena_str(&t->test.arena, http_traceparent(t->c->r));
 }
 
 static void read_amounts(const struct fields *f, struct event *e)
@@ -188,7 +188,7 @@ static void tell_live(struct testing *t)
 {
     struct call *c = t->c;
     const struct event *e = &t->test.event;
-    struct request_source from = request_of_test(e, REQUEST_JSON, STR("/"), t->test.traceparent);
+    struct request_source from = request_of_test(e, REQUEST_JSON, STR("/"));
     struct callback_request request = {0};
     struct buf json = {0};
     struct json_writer w;
@@ -257,7 +257,7 @@ static void print_request(struct testing *t, struct buf *url_room)
     struct callback_request request = {0};
     if (test->url.p)
         ASSERT(url_parse(&test->arena, set, &url, &why)); /* it was read */
-    struct request_source from = request_of_test(e, test->format, url.target, test->traceparent);
+    struct request_source from = request_of_test(e, test->format, url.target);
     request_build(&request, &from, app, call_now_ms(t->c));
     struct exchange x = {
         .url = &url,
@@ -302,6 +302,7 @@ void app_test_callback(struct call *c)
     t->c = c;
     t->test.format = c->app->request_format;
     t->options = payload_options_of(&c->app->terms, STR("test"), INTEGRATION_SDK);
+    t->options.trace = traceparent_pack(http_header(c->r, "traceparent"), &t->test.arena);
     t->sends = true;
     struct fields f = {.body = object, .faults = &c->problems};
     if (fields_check(&f, rules, ARRAY_LEN(rules)))

@@ -32,15 +32,15 @@ static size_t count_messages(const struct bus *b)
     return n;
 }
 
-static enum intake_format format_of(const rd_kafka_message_t *m)
+static struct str header_of(const rd_kafka_message_t *m, const char *name)
 {
     rd_kafka_headers_t *headers = NULL;
     const void *value = NULL;
     size_t n = 0;
     if (rd_kafka_message_headers(m, &headers) != 0 ||
-        rd_kafka_header_get_last(headers, "content-type", &value, &n) != 0 || !value)
-        return INTAKE_JSON;
-    return intake_format_of((struct str){value, n});
+        rd_kafka_header_get_last(headers, name, &value, &n) != 0)
+        return STR_NONE;
+    return (struct str){value, value ? n : 0};
 }
 
 static void read_message(struct bus *b, const rd_kafka_message_t *m, int64_t now_ms,
@@ -48,7 +48,12 @@ static void read_message(struct bus *b, const rd_kafka_message_t *m, int64_t now
 {
     struct buf text = {0};
     struct str why = STR_NONE;
-    struct intake_request request = {.body = value_of(m), .format = format_of(m), .now_ms = now_ms};
+    struct intake_request request = {
+        .body = value_of(m),
+        .format = intake_format_of(header_of(m, "content-type")),
+        .now_ms = now_ms,
+        .traceparent = header_of(m, "traceparent"),
+    };
     *ret = (struct read_message){0};
     if (request.body.n > LIMIT_REQUEST_BODY_BYTES) {
         buf_printf(&text, "the message is too large; %d bytes are taken", LIMIT_REQUEST_BODY_BYTES);

@@ -7,12 +7,13 @@
 
 #include "domain/clock.h"
 #include "domain/payload.h"
+#include "domain/traceparent.h"
 #include "domain/url_macros.h"
 
 #define HEADERS_BYTES_LIKELY 320 /* allocated at once instead of in steps */
 
 struct request_source request_of_test(const struct event *e, enum request_format format,
-                                      struct str target, struct str traceparent)
+                                      struct str target)
 {
     return (struct request_source){
         .event_id = e->event_id,
@@ -24,7 +25,6 @@ struct request_source request_of_test(const struct event *e, enum request_format
         .is_test = true,
         .number = 1,
         .occurred_ms = e->occurred_ms,
-        .traceparent = traceparent,
     };
 }
 
@@ -75,8 +75,9 @@ static void print_headers(struct buf *headers, const struct request_source *from
     buf_add_c(headers, "\r\n");
     if (from->is_test)
         buf_add_c(headers, "Postbackd-Test: true\r\n");
-    if (from->traceparent.n)
-        buf_printf(headers, "traceparent: %.*s\r\n", STR_ARG(from->traceparent));
+    char traceparent[TRACEPARENT_BYTES + 1];
+    if (traceparent_unpack(from->body.p + BODY_SIG_OFFSET, traceparent))
+        buf_printf(headers, "traceparent: %s\r\n", traceparent);
 }
 
 void request_build(struct callback_request *r, const struct request_source *from,

@@ -7,19 +7,18 @@
 #include "domain/signature.h"
 
 struct request_source {
-    struct str event_id, panelist_id, body; /* the body has zeros in place of Sig */
+    struct str event_id, panelist_id, body; /* see event.body */
     struct str target;                      /* path and query of the URL, macros in place */
     uint16_t signature_offset;
     enum request_format format;
     bool is_test;
     int32_t number; /* the attempt's number, from 1 */
     int64_t occurred_ms;
-    struct str traceparent; /* from the request that asked for a test; absent: none */
 };
 
 /* For a test callback; its texts must outlive the result. */
 struct request_source request_of_test(const struct event *e, enum request_format format,
-                                      struct str target, struct str traceparent);
+                                      struct str target);
 /* Buffers, empty at first; their memory is reused. */
 struct callback_request {
     struct buf headers; /* "Name: value\r\n" lines */

@@ -83,9 +83,8 @@ struct delivery_test {
     struct executor *reply_to;
     struct arena arena;
     uint32_t app_no;
-    struct event event;     /* event_id begins with test_; the caller has rendered the body */
-    struct str url;         /* absent: the configured URL */
-    struct str traceparent; /* see struct request_source */
+    struct event event; /* event_id begins with test_; the caller has rendered the body */
+    struct str url;     /* absent: the configured URL */
     enum request_format format;
     bool busy;              /* result: no test seat was free, so that there was no attempt */
     struct attempt attempt; /* result; texts in the arena */

@@ -547,7 +547,7 @@ void dispatcher_start_test(struct dispatcher *d, struct delivery_test *test)
         refuse_test(test, why);
         return;
     }
-    struct request_source from = request_of_test(e, test->format, url->target, test->traceparent);
+    struct request_source from = request_of_test(e, test->format, url->target);
     struct destination *to = dispatcher_destination(d, app, url);
     if (!has_test_seat(d, to)) {
         dispatcher_let_destination_go(d, to);

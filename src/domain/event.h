@@ -125,6 +125,7 @@ struct candidate {
     int64_t offer_id;      /* 0: none */
     struct str event_id, client_id, panelist_id;
     struct str session_id, mid, offer_title, offer_goal_id, original_reward_id, reason;
+    struct str trace;  /* the request's traceparent, packed; absent: none */
     struct key128 key; /* of (account, EventId) */
     uint64_t content;  /* hash of all members as sent, see intake/content.h */
 };
@@ -148,7 +149,7 @@ struct event {
     struct str session_id, mid, offer_title, offer_goal_id, original_reward_id, reason;
     struct key128 key;
     uint64_t content;
-    struct str body;           /* callback body with 32 zeros in place of Sig (and Signature) */
+    struct str body; /* of the callback, with other characters in place of Sig: payload.h */
     uint16_t signature_offset; /* of the second 32 hex digits (LegacyFields), 0: none */
     enum callback_state state; /* at acceptance: none, pending or skipped */
     enum callback_reason reason_skipped;

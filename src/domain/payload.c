@@ -2,8 +2,10 @@
  *
  * Partners compare and hash these bytes, so they are fixed when the event is accepted, except for
  * the hex digits of Sig (and of the deprecated Signature), which depend on the secret at the time
- * of sending. The order of members is that of the specification (2.2 for surveys, 2.3 for offers),
- * followed by the contract's additions:
+ * of sending. Until then the place of Sig is free: it keeps the traceparent of the request that
+ * posted the event, which so needs no room of its own, and goes wherever the body goes. The order
+ * of members is that of the specification (2.2 for surveys, 2.3 for offers), followed by the
+ * contract's additions:
  *
  *   survey: Sig PanelistId RewardType RewardId Reward SessionId? Mid? RevenueAmount IsTest
  *           [Signature UniqueSurveyId] [ClientId Timestamp]
@@ -14,10 +16,12 @@
 #include "domain/clock.h"
 #include "domain/money.h"
 #include "domain/signature.h"
+#include "domain/traceparent.h"
 
 #define SIG_BLANK "00000000000000000000000000000000"
 #define GOAL_NUMBER_DIGITS 15 /* below 2^53 */
 _Static_assert(sizeof SIG_BLANK - 1 == SIG_HEX_BYTES, "room for the hex digits");
+_Static_assert(TRACEPARENT_PACKED_BYTES == SIG_HEX_BYTES, "room for the traceparent");
 
 /* For literals, whose length is known at compile time. */
 #define ADD(to, literal) buf_add((to), "" literal "", sizeof(literal) - 1)
@@ -172,6 +176,8 @@ uint16_t payload_print(struct buf *to, const struct event *e, const struct paylo
     ASSERT(event_lane(e->type) != LANE_NONE);
     size_t start = to->n, signature_at = 0;
     ADD(to, "{\"Sig\":\"" SIG_BLANK "\"");
+    if (o->trace.p)
+        memcpy(to->p + start + BODY_SIG_OFFSET, o->trace.p, SIG_HEX_BYTES);
     if (event_type_is_offer(e->type))
         print_offer(to, e, o);
     else
@@ -202,6 +208,7 @@ void payload_fix(struct event *e, const struct candidate *c, struct buf *room)
     if (e->lane == LANE_NONE)
         return;
     struct payload_options options = payload_options_of(c->terms, c->client_id, c->integration);
+    options.trace = c->trace;
     buf_clear(room);
     e->signature_offset = payload_print(room, e, &options);
     e->body = buf_str(room);

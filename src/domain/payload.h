@@ -8,13 +8,15 @@ struct payload_options {
     struct str client_id;
     bool legacy_fields, extended_fields, trim_decimals, numeric_goal_ids;
     enum integration integration;
+    struct str trace; /* see struct candidate */
 };
 
 struct payload_options payload_options_of(const struct app_terms *terms, struct str client_id,
                                           enum integration integration);
 
-/* Appends the body of `e` with 32 '0' in place of Sig and Signature. Returns the offset, from the
- * body's first byte, of Signature's digits (0 if the body has none). */
+/* Appends the body of `e`. In place of Sig it has the packed traceparent, or 32 '0' if there is
+ * none; in place of Signature, 32 '0'. Returns the offset, from the body's first byte, of
+ * Signature's digits (0 if the body has none). */
 uint16_t payload_print(struct buf *to, const struct event *e, const struct payload_options *o);
 /* Prints the body of an event that is being accepted into `room`, from which the event borrows it;
  * prints nothing if it has no callback. */

@@ -1,5 +1,6 @@
 /* Writing responses into a connection's `out`. */
 #include "domain/clock.h"
+#include "domain/traceparent.h"
 #include "http/access_log.h"
 #include "http/conn.h"
 
@@ -107,39 +108,10 @@ static struct str new_id(struct conn *c)
     return (struct str){c->request_id, 16};
 }
 
-static bool is_hex(struct str s, size_t at, size_t n)
-{
-    bool zero = true;
-    for (size_t i = at; i < at + n; i++) {
-        if (!((s.p[i] >= '0' && s.p[i] <= '9') || (s.p[i] >= 'a' && s.p[i] <= 'f')))
-            return false;
-        zero &= s.p[i] == '0';
-    }
-    return !zero || n == 2;
-}
-
-/* W3C Trace Context: version-traceid-parentid-flags; a later version may be longer. Absent: not so.
- */
-static struct str trace_id(struct str s)
-{
-    bool good = s.n >= 55 && s.p[2] == '-' && s.p[35] == '-' && s.p[52] == '-' && is_hex(s, 0, 2) &&
-                is_hex(s, 3, 32) && is_hex(s, 36, 16) && is_hex(s, 53, 2);
-    bool is_first = good && memcmp(s.p, "00", 2) == 0;
-    if (!good || memcmp(s.p, "ff", 2) == 0 || (s.n > 55 && (is_first || s.p[55] != '-')))
-        return STR_NONE;
-    return (struct str){s.p + 3, 32};
-}
-
-struct str http_traceparent(const struct http_request *r)
-{
-    struct str text = http_header(r, "traceparent");
-    return trace_id(text).p && str_has_prefix(text, "00") ? text : STR_NONE;
-}
-
 void response_choose_id(struct conn *c)
 {
     struct str given = http_header(&c->request, "x-request-id");
-    struct str trace = trace_id(http_header(&c->request, "traceparent"));
+    struct str trace = traceparent_trace_id(http_header(&c->request, "traceparent"));
     c->request.request_id = id_good(given) ? given : trace.p ? trace : new_id(c);
 }
 

@@ -59,8 +59,6 @@ struct http_request {
 };
 
 struct str http_header(const struct http_request *r, const char *lower_name); /* absent: none */
-/* W3C Trace Context, of the version that is known (00); absent: none, or not so. */
-struct str http_traceparent(const struct http_request *r);
 /* Repeated headers of that name; for those that must not stand twice. */
 size_t http_header_count(const struct http_request *r, const char *lower_name);
 

@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/limits.h"
+#include "domain/traceparent.h"
 #include "intake/content.h"
 #include "intake/item.h"
 
@@ -32,6 +33,7 @@ struct reading {
     struct arena tree;   /* freed when the call returns */
     const struct app_terms *terms[TERMS_CACHE];
     struct intake_items out;
+    struct str trace; /* see struct candidate */
     uint32_t next_index;
     size_t listed; /* number of problems of all items so far */
 };
@@ -186,6 +188,7 @@ static void read_item(struct reading *r, const struct json *object)
     c->refused = faults.of_now.count > 0;
     r->out.refusals[r->out.count] = faults.of_now;
     c->client_id = client_id;
+    c->trace = r->trace;
     c->key = event_key(&r->intake->secret, c->terms->account_no, c->event_id);
     c->content = content_hash(&r->intake->secret, &r->intake->scratch, &item, c);
     keep_texts(r, c);
@@ -279,6 +282,7 @@ enum intake_result intake_read(struct intake *intake, const struct intake_reques
     CHECK_MAGIC(intake, INTAKE_MAGIC);
     ASSERT(request->format != INTAKE_UNSUPPORTED);
     struct reading r = {.intake = intake, .request = request, .arena = arena};
+    r.trace = traceparent_pack(request->traceparent, arena);
     enum intake_result result =
         request->format == INTAKE_NDJSON ? read_ndjson(&r) : read_json(&r, ret_why);
     arena_free(&r.tree);

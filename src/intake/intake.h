@@ -26,9 +26,10 @@ enum intake_format intake_format_of(struct str content_type);
 struct intake_request {
     struct str body;
     enum intake_format format;
-    int64_t now_ms;      /* arrival: the default Timestamp, and the middle of the time window */
-    uint32_t account_no; /* only this account's clients are known; 0: all clients */
-    bool imported;       /* events of any age; their callbacks are skipped */
+    int64_t now_ms;         /* arrival: the default Timestamp, and the middle of the time window */
+    uint32_t account_no;    /* only this account's clients are known; 0: all clients */
+    bool imported;          /* events of any age; their callbacks are skipped */
+    struct str traceparent; /* as it came; for all events */
 };
 
 struct intake_rejection {

@@ -22,7 +22,7 @@ struct callback {
     int64_t occurred_ms, accepted_ms;
     /* set if another process handed it over: nodes/handoff.h decides whether it is still owed */
     struct handoff_stamp stamp;
-    /* the body has zeros in place of Sig. The texts are part of this allocation */
+    /* as in struct event; they are part of this allocation */
     struct str event_id, panelist_id, body;
 
     /* Changed by the lane only, after the hand-over. */

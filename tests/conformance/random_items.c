@@ -48,6 +48,8 @@ static void random_item(struct traffic *t, struct candidate *c, char text[8][40]
     c->occurred_ms = now_ms - (int64_t)below(t, 3) * DAY - (int64_t)below(t, (uint64_t)DAY);
     if (!c->deliver)
         c->occurred_ms -= 150 * DAY; /* moved in */
+    if (below(t, 4) == 0)
+        c->trace = STR("0Yb]+4p6^Z8MkP{3sUe:Tj7A!wQ=xR01");
     c->session_id = maybe_text(t, text[2]);
     if (!event_type_is_offer(type))
         c->mid = maybe_text(t, text[3]);

@@ -237,6 +237,9 @@ plant("impossible_decision_taken", "life", "an outcome changes what was final be
       "case CALLBACK_SKIPPED: return d->is_erased;", "case CALLBACK_SKIPPED: return true;",
       "unit callback_table")
 
+plant("trace_not_kept", "callbacks", "a callback forgets the traceparent of its event", "src/domain/payload.c",
+      "options.trace = c->trace;", "options.trace = STR_NONE;", "scenario test_traceparent.py")
+
 # --- keys and their filters ----------------------------------------------------------------------
 
 plant("filter_forgets_one_in_a_thousand", "keys", "one key in a thousand is missing from filters",

@@ -184,3 +184,17 @@ def test_many_at_once_arrive_once_each(pair):
     eventually(lambda: pair.b.metrics()["postbackd_callbacks_pending"] == 0, 30)
     pair.all_is_heard()
     assert sorted(i for i in pair.receiver.ids() if i.startswith("m-")) == sorted(ids)
+
+
+def test_the_traceparent_is_carried_and_looked_up(pair):
+    pair.hold()
+    wanted = {}
+    for event_id, tell in (("e-1", pair.tell_without), ("e-2", pair.let_go)):
+        wanted[event_id] = "00-0af7651916cd43dd8448eb211c8031%02x-b7ad6b7169203331-01" % len(wanted)
+        pair.a.api().events([pair.account.event(event_id)], headers={"traceparent": wanted[event_id]})
+        assert pair.receiver.of(event_id) == []
+        if tell == pair.let_go:
+            sql(pair.database, "DELETE FROM body")  # whoever looked it up would find nothing to send
+        tell()
+        pair.receiver.wait_for(event_id)
+    assert {event_id: pair.receiver.of(event_id)[0].header("traceparent") for event_id in wanted} == wanted

@@ -20,6 +20,7 @@ OPTIONS = ("--retain-bodies-days", "36500", "--retain-attempts-days", "36500",
            "--retain-panelists-days", "36500", "--reads-per-minute", "1000000")
 # So many slots that what fails goes on failing for as long as a test lasts.
 LONG = ",".join(["8s"] * 62 + ["1h"])
+TRACEPARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 REPORTS = ("earnings", "arpdau", "survey-attempts", "conversions", "active-panelist")
 
 
@@ -161,7 +162,8 @@ class World:
         self.recovery = recovery.json["RecoveryId"]
         eventually(lambda: api.get("/api/v1/recoveries/" + self.recovery).json["State"] == "done")
         self.waiting = ["wait-%d" % i for i in range(8)]
-        api.events([a.event("wait-0", "offer_completed"), *(a.event(i) for i in self.waiting[1:])])
+        api.events([a.event("wait-0", "offer_completed"), *(a.event(i) for i in self.waiting[1:])],
+                   headers={"traceparent": TRACEPARENT})
         eventually(lambda: any("wait" in i for i in self.receiver.ids()))
         api.events([a.event("wait-back", "offer_completion_reversed", OriginalRewardId="wait-0")])
         self.waiting.append("wait-back")
@@ -237,6 +239,7 @@ class World:
             sent = [reward_id for reward_id, status in self.given if status == 200]
         assert Counter(sent) == Counter(self.waiting + [after])
         assert sent.index("wait-back") > sent.index("wait-0")
+        assert {r.header("traceparent") for r in self.receiver.of("wait-1")} == {TRACEPARENT}
         self.refuse = True
 
 

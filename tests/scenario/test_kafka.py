@@ -101,6 +101,16 @@ def test_a_message_holds_what_a_body_may(taking, broker):
     assert number(d, "paused") == 0 and number(d, "partitions") > 0
 
 
+def test_a_callback_carries_the_traceparent_of_its_message(taking, broker):
+    d, account, receiver = taking
+    traced = {"traced-%d" % i: "00-0af7651916cd43dd8448eb211c80319%d-b7ad6b7169203331-01" % i for i in range(2)}
+    for event_id, traceparent in traced.items():
+        broker.produce(TOPIC, json.dumps(account.event(event_id)), traceparent=traceparent)
+    broker.produce(TOPIC, json.dumps(account.event("untraced")))
+    for event_id in (*traced, "untraced"):
+        assert receiver.wait_for(event_id)[0].header("traceparent") == traced.get(event_id)
+
+
 def bodies(account):
     """Each with what it is sent as, and how many letters become of it."""
     yield "nothing", None, {}, 1

@@ -379,10 +379,11 @@ def test_callbacks_fit_their_webhooks(daemon, document, world):
             account.event("hook-3", "profiler_completed"), account.event("hook-4", "survey_disqualified"),
             account.event("hook-5", "offer_clicked"), account.event("hook-6", "offer_completed", IsTest=True, OfferGoalId="7"),
             {"EventId": "hook-7", "Type": "offer_completion_reversed", "ClientId": account.client, "OriginalRewardId": "hook-6"}]
-    daemon.api().events(sent)
+    daemon.api().events(sent, headers={"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"})
     for event in sent:
         request = receiver.wait_for(event["EventId"])[0]
         kind = "offer" if event["Type"].startswith("offer") else "surveyFailure" if "disq" in event["Type"] else "surveySuccess"
         check_webhook(request, kind, document)
+        assert request.header("traceparent")
     test = daemon.api().post("/api/v1/apps/%s/test-callback" % account.app_id, {"RewardType": "ad_hoc", "PanelistId": "u"})
     check_webhook(receiver.of(test.json["RewardId"])[0], "surveySuccess", document)

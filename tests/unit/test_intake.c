@@ -306,7 +306,7 @@ static struct str time_refusal(const char *timestamp, bool imported)
     struct buf body = {0};
     buf_printf(&body, "{\"EventId\":\"e\"," COMPLETED "\"RevenueAmount\":1,\"Timestamp\":\"%s\"}",
                timestamp);
-    struct intake_request request = {buf_str(&body), INTAKE_JSON, f.now_ms, 0, imported};
+    struct intake_request request = {buf_str(&body), INTAKE_JSON, f.now_ms, 0, imported, STR_NONE};
     ASSERT(intake_read(intake, &request, &f.arena, &items, &why) == INTAKE_READ);
     ASSERT(items.count == 1 && items.items[0].deliver == !imported);
     buf_free(&body);

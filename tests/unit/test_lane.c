@@ -6,6 +6,8 @@
 #include "base/alloc.h"
 #include "delivery/callback_request.h"
 #include "delivery/lane.h"
+#include "domain/payload.h"
+#include "domain/traceparent.h"
 
 #include <stdlib.h>
 
@@ -214,6 +216,34 @@ static void requests_are_signed(void)
     request_free(&r);
 }
 
+/* It stands in the place of Sig until the request is built, and changes no byte of the body. */
+static void requests_carry_the_traceparent(void)
+{
+    struct app app = {.secrets.newest = STR("whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3")};
+    struct arena arena = {0};
+    struct str trace =
+        traceparent_pack(STR("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"), &arena);
+    struct event e = {
+        .type = EVENT_SURVEY_COMPLETED, .event_id = STR("r-1"), .panelist_id = STR("p")};
+    struct callback_request r[2] = {0};
+    for (int i = 0; i < 2; i++) {
+        struct payload_options o = {.client_id = STR("c"), .trace = i ? trace : STR_NONE};
+        struct buf body = {0};
+        e.signature_offset = payload_print(&body, &e, &o);
+        e.body = buf_str(&body);
+        struct request_source from = request_of_test(&e, REQUEST_JSON, STR("/"));
+        request_build(&r[i], &from, &app, 1763726400999);
+        buf_free(&body);
+    }
+    CHECK_STR(r[0].body, buf_c(&r[1].body));
+    CHECK(strstr(buf_c(&r[0].headers), "traceparent") == NULL);
+    CHECK(strstr(buf_c(&r[1].headers), "\r\ntraceparent: 00-0af7651916cd43dd8448eb211c80319c-"
+                                       "b7ad6b7169203331-01\r\n") != NULL);
+    request_free(&r[0]);
+    request_free(&r[1]);
+    arena_free(&arena);
+}
+
 /* What webhook-signature covers: the body, or of a GET path and query. */
 static void other_formats_are_signed(void)
 {
@@ -286,6 +316,7 @@ int main(void)
     RUN(only_connecting_judges_a_destination);
     RUN(health_forgets);
     RUN(requests_are_signed);
+    RUN(requests_carry_the_traceparent);
     RUN(other_formats_are_signed);
     RUN(rotation_keeps_the_older_secret_live);
     return check_done("lane");

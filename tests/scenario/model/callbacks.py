@@ -46,6 +46,7 @@ class Callback:
         self.owes_try = False  # a resend of a delivered one
         self.has_body = True
         self.script = [200]
+        self.traceparent = None  # of the request that posted it
         self.legacy, self.extended = app.settings["LegacyFields"], app.settings["ExtendedFields"]
 
     def take_from_original(self, original):

@@ -157,6 +157,7 @@ def assert_received(account, requests, kills):
         for r in got:
             assert r.body.decode() == c.body(r.json["PanelistId"]), (c.id, r.body, c.body(r.json["PanelistId"]))
             assert is_erased(c.panelist) or r.json["PanelistId"] == c.panelist
+            assert r.header("traceparent") == c.traceparent, (c.id, c.traceparent)
             assert_signed(r, c.app.secret)
         assert_no_try_twice(c, got, kills)
         if c.original and got:

@@ -288,6 +288,10 @@ class History:
             body = encode(events)
         else:
             body, headers = "\n".join(encode(e) for e in events), {"Content-Type": "application/x-ndjson"}
+        traceparent = None
+        if self.random.random() < 0.5:
+            traceparent = "00-%032x-%016x-%02x" % tuple(self.random.getrandbits(bits) | 1 for bits in (128, 64, 8))
+            headers["traceparent"] = traceparent
         answer = self.client.send("POST", "/api/v1/events" + ("" if deliver else "?deliver=false"), body,
                                   headers=headers)
         assert answer.status == 202, answer
@@ -301,8 +305,10 @@ class History:
                 assert verdict & {e["Code"] for e in rejected[index]["Errors"]}, (event, verdict, rejected[index])
                 assert rejected[index]["EventId"] == event["EventId"]
         assert found["Accepted"] + found["Duplicates"] + len(rejected) == len(items), found
-        self.touched |= {self.account.by_id[event["EventId"]] for event, verdict in items
-                         if verdict == "accepted" and self.account.by_id[event["EventId"]].lane}
+        taken = [self.account.by_id[event["EventId"]] for event, verdict in items if verdict == "accepted"]
+        for c in taken:
+            c.traceparent = traceparent
+        self.touched |= {c for c in taken if c.lane}
 
     # ---- last: nothing is left to do
 
