@@ -40,6 +40,13 @@
  * LIMIT_HEADER_DEADLINE_MS, then 503. Strangers are answered 503 while the part is full. */
 #define LIMIT_REQUEST_BUFFERS_BYTES (64 << 20)
 #define LIMIT_SMALL_BODY_BYTES (64 << 10)
+/* A large body is one that takes several reads. So many of them are read and handled at a time, on
+ * each loop; the others wait in their clients' sockets (http/turns.c). While delivery is behind, a
+ * tick reads only so much of each: events that come faster than their callbacks go out cost more
+ * and fill the memory. */
+#define LIMIT_LARGE_BODY_BYTES (256 << 10)
+#define LIMIT_LARGE_BODIES 4
+#define LIMIT_BODY_TICK_BEHIND_BYTES 4096
 /* What a client sends behind an answer that closes its connection is read and dropped up to here,
  * so that it can read the answer; then the connection is closed, and reset. */
 #define LIMIT_LINGER_BYTES (64 << 10)
@@ -111,6 +118,9 @@
 #define LIMIT_CALLBACKS_IN_RAM_BYTES (14 << 20)
 #define LIMIT_CALLBACKS_HANDED_BYTES (6 << 20) /* on their way from the store to their loops */
 #define LIMIT_PAGE_CALLBACKS 256
+/* A loop is behind while it has more callbacks to start than a tick allows, and more than so many
+ * new ones in memory: then it reads bodies more slowly (LIMIT_BODY_TICK_BEHIND_BYTES). */
+#define LIMIT_FRESH_IN_TIME 2000
 #define LIMIT_ATTEMPT_BODY_KEPT_BYTES 4096
 #define LIMIT_ATTEMPT_BODY_DRAINED_BYTES 65536
 #define LIMIT_ATTEMPT_BODY_WAIT_MS 1000 /* for a body that only the log needs */

@@ -339,6 +339,14 @@ static void make_api(struct daemon *d)
     });
 }
 
+static size_t body_tick_bytes(void *context)
+{
+    const struct loop_thread *thread = context;
+    const struct daemon *d = thread->daemon;
+    bool behind = delivery_is_behind(d->delivery, (size_t)(thread - d->loop_threads));
+    return behind ? LIMIT_BODY_TICK_BEHIND_BYTES : SIZE_MAX;
+}
+
 static void make_servers(struct daemon *d)
 {
     for (size_t i = 0; i < d->loop_thread_count; i++) {
@@ -348,6 +356,8 @@ static void make_servers(struct daemon *d)
             .handle = api_handle,
             .headers_in = api_headers_in,
             .context = thread->api,
+            .body_tick_bytes = body_tick_bytes,
+            .body_context = thread,
             .listen_fd = d->listen_fd,
             .tls_context = d->tls,
             .access_log = d->access_log,

@@ -127,6 +127,11 @@ void delivery_set_schedule(struct delivery *delivery, size_t loop, const struct 
     dispatcher_set_schedule(delivery->dispatchers[loop], schedule);
 }
 
+bool delivery_is_behind(const struct delivery *delivery, size_t loop)
+{
+    return delivery->dispatchers[loop]->behind;
+}
+
 static void tell_all(struct delivery *delivery, struct note note)
 {
     for (size_t i = 0; i < delivery->count; i++)

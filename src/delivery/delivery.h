@@ -70,6 +70,10 @@ void delivery_leases_changed(struct delivery *delivery);
 /* Another node has erased a panelist of the account: the account's callbacks in memory are dropped
  * and paged again, without those of the panelist. */
 void delivery_erased_elsewhere(struct delivery *delivery, uint32_t account_no);
+/* True if the loop has more callbacks to start than one tick allows, and thousands of new ones wait
+ * in memory: whoever takes in events on that loop should let delivery catch up. On the thread of
+ * that loop. */
+bool delivery_is_behind(const struct delivery *delivery, size_t loop);
 /* Stops starting exchanges. `stopped` is posted to `reply_to` when those under way have ended and
  * their outcomes are durable. */
 void delivery_stop(struct delivery *delivery, struct executor *reply_to, struct task *stopped);

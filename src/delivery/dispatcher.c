@@ -380,6 +380,13 @@ static bool has_more(const struct dispatcher *d)
            (d->ready[1].first && dispatcher_has_seat(d, true));
 }
 
+/* Slow receivers do not put it behind: their lanes wait for answers, not for the next tick. Nor
+ * does a backlog: what is read back from the store is not new. */
+static bool is_behind(const struct dispatcher *d)
+{
+    return d->shared.fresh > LIMIT_FRESH_IN_TIME && has_more(d);
+}
+
 static int64_t next_wake(const struct dispatcher *d, int64_t mono_ms)
 {
     if (d->stopping)
@@ -426,6 +433,7 @@ static void tick_end(void *context)
     }
     dispatcher_free_finished(d);
     set_wake(d, now.mono_ms);
+    d->behind = is_behind(d);
     publish(d);
 }
 

@@ -136,6 +136,7 @@ struct dispatcher {
     int64_t health_swept_mono_ms;
     int64_t wake_mono_ms; /* the wake-up time that is set now */
     bool failed, stopping, stopped;
+    bool behind; /* at the end of the last tick: see delivery_is_behind */
     int64_t suspended;
     struct inbox inbox;
     struct dispatcher_published published;

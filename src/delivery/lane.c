@@ -286,7 +286,9 @@ void lane_offer(struct lane *lane, struct callback *c, int32_t room, const struc
     if (is_next_try)
         make_way(lane);
     lane_remember(lane, c, INFLIGHT_QUEUED);
-    callback_queue_push(c->place.failed_attempts ? &lane->due : &lane->fresh, c);
+    bool is_fresh = c->place.failed_attempts == 0;
+    callback_queue_push(is_fresh ? &lane->fresh : &lane->due, c);
+    lane->shared->fresh += is_fresh;
     lane->probe.is_ready = lane->probe.is_resend = is_next_try;
 }
 
@@ -299,6 +301,7 @@ static void drop(struct lane *lane, struct callback *c)
 void lane_drop_queued(struct lane *lane)
 {
     struct callback *c;
+    lane->shared->fresh -= lane->fresh.count;
     while ((c = callback_queue_pop(&lane->fresh)) || (c = callback_queue_pop(&lane->due)) ||
            (c = retries_pop(&lane->retries)))
         drop(lane, c);
@@ -372,7 +375,9 @@ size_t lane_erase(struct lane *lane, uint32_t account_no, struct str panelist_id
     size_t count = mark_erased(&lane->inflight, account_no, panelist_id);
     if (count == 0)
         return 0;
+    lane->shared->fresh -= lane->fresh.count;
     drop_erased(lane, &lane->fresh);
+    lane->shared->fresh += lane->fresh.count;
     drop_erased(lane, &lane->due);
     for (uint32_t i = 0; i < lane->retries.count;) {
         struct callback *c = lane->retries.items[i].callback;
@@ -437,6 +442,7 @@ struct callback *lane_take(struct lane *lane)
     struct callback *c = callback_queue_pop(fresh ? &lane->fresh : &lane->due);
     ASSERT(c);
     lane->took_fresh = fresh;
+    lane->shared->fresh -= fresh;
     lane->probe.is_ready = lane->probe.is_resend = false;
     inflight_find(&lane->inflight, c->event_no)->place = INFLIGHT_ATTEMPT;
     lane->in_flight++;

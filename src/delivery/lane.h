@@ -89,6 +89,7 @@ struct lane_turn {
 /* What the lanes of one dispatcher share. */
 struct lane_shared {
     int64_t in_ram, in_ram_bytes; /* callbacks in memory, and their bytes */
+    int64_t fresh;                /* of them, in the lanes' queues of new ones */
     int64_t give_up_ms;           /* callback_give_up_ms of the schedule */
 };
 

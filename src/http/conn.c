@@ -96,8 +96,10 @@ static int wanted(const struct conn *c)
     case CONN_FLUSHING: return want;
     case CONN_STREAMS:
     case CONN_IDLE:
-    case CONN_HEAD:
-    case CONN_BODY: return c->out.n - c->out_at < OUT_MAX_BYTES ? want | IO_READ : want;
+    case CONN_HEAD: return c->out.n - c->out_at < OUT_MAX_BYTES ? want | IO_READ : want;
+    case CONN_BODY:
+        return c->out.n - c->out_at < OUT_MAX_BYTES && c->turn != TURN_WAITS ? want | IO_READ
+                                                                             : want;
     case CONN_HANDLING: return !c->eof && c->ahead.n < AHEAD_MAX_BYTES ? want | IO_READ : want;
     case CONN_LINGER: return want | IO_READ;
     }
@@ -244,7 +246,7 @@ static void receive(struct conn *c)
     if (c->phase == CONN_LINGER)
         p = c->server->scratch;
     else
-        n = conn_space(c, &p);
+        n = conn_take_turn(c, conn_space(c, &p));
     if (n == 0)
         return;
     enum stream_result result = stream_read(&c->stream, p, n, &got);

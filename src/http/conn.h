@@ -42,9 +42,12 @@ enum conn_phase {
     CONN_LINGER,
 };
 
+enum conn_turn { TURN_NONE, TURN_WAITS, TURN_READING, TURN_HANDLED };
+
 struct conn {
     uint32_t magic;
     enum conn_phase phase;
+    enum conn_turn turn;        /* of a large body: http/turns.c */
     struct http_server *server; /* NULL: freed before the handler answered */
     struct conn *next, **place; /* in the server's list */
     struct stream stream;
@@ -55,6 +58,8 @@ struct conn {
     int64_t waits_since_ms; /* monotonic: when the client last did something */
     struct link room_link;  /* ROOM: in the server's */
     int64_t wanted_bytes;   /* ROOM: of the body */
+    struct link turn_link;
+    int64_t turn_read_ms;   /* monotonic: when the body was last read */
     int64_t room_bytes;     /* that the present request's body may take, whether it came or not */
     int64_t buffer_bytes;   /* as added to the server's */
     int64_t client_bytes;   /* as added to the client's */
@@ -170,6 +175,10 @@ bool conn_may_keep(const struct conn *c, const struct buf *empty);
  * http/request.c's conn_room_given or the deadline follows. */
 MUST_CHECK bool conn_take_room(struct conn *c, int64_t bytes);
 void conn_leave_room(struct conn *c);
+/* http/turns.c: how many of n bytes may be read now. 0: its body waits for a turn. */
+size_t conn_take_turn(struct conn *c, size_t n);
+void conn_keep_turn(struct conn *c); /* its body is whole: the turn is kept until conn_end_turn */
+void conn_end_turn(struct conn *c);
 void conn_room_given(struct conn *c);
 /* Writes what is in `out`. False when the connection is lost. */
 bool conn_flush(struct conn *c);
@@ -216,7 +225,10 @@ struct http_server {
     struct list idle[2], stalled[2];
     struct list waiting; /* ROOM */
     int64_t buffer_bytes, bodies;
-    struct timer room_timer; /* there may be room again */
+    struct timer room_timer;                  /* there may be room again */
+    struct list turns_reading, turns_waiting; /* http/turns.c */
+    int64_t turns_taken;
+    struct timer turn_timer; /* there may be a turn */
     bool stopping;
     struct timer stop_timer;
     void (*stopped)(void *context);
@@ -231,6 +243,8 @@ void server_conn_closed(struct http_server *server);
 /* http/room.c */
 void server_room_open(struct http_server *server);
 void server_room_close(struct http_server *server);
+/* http/turns.c */
+void server_turns_open(struct http_server *server);
 /* Makes a place for one more connection, by closing one that waits where there must be.
  * *ret_reserved: it is one of the reserve. False: there is none. */
 MUST_CHECK bool server_make_place(struct http_server *server, const struct address *client,

@@ -13,7 +13,7 @@
 #include <stdio.h>
 
 #define READ_BYTES 4096
-#define BODY_STEP_BYTES 262144 /* room made at once for a body announced */
+#define BODY_STEP_BYTES LIMIT_LARGE_BODY_BYTES /* room made at once for a body announced */
 
 static const char continue_line[] = "HTTP/1.1 100 Continue\r\n\r\n";
 
@@ -96,6 +96,7 @@ static void refuse_too_large(struct conn *c)
 static void call_handler(struct conn *c, struct str body)
 {
     c->body_whole = true;
+    conn_keep_turn(c);
     c->request.body = body;
     conn_begin_phase(c, CONN_HANDLING);
     c->server->options.handle(c->server->options.context, &c->request);

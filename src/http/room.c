@@ -67,7 +67,7 @@ static struct list *list_of(const struct conn *c)
     case CONN_TLS:
     case CONN_IDLE:
     case CONN_HEAD: return conn_out_waits(c) ? &s->stalled[c->known] : &s->idle[c->known];
-    case CONN_BODY:
+    case CONN_BODY: return c->turn == TURN_WAITS ? NULL : &s->stalled[c->known];
     case CONN_FLUSHING:
     case CONN_LINGER: return &s->stalled[c->known];
     case CONN_ROOM: return c->known ? NULL : &s->idle[false];
@@ -317,6 +317,7 @@ void conn_leave_room(struct conn *c)
     if (c->waits_for_room)
         list_remove(&c->server->waiting, &c->room_link);
     c->waits_for_room = false;
+    conn_end_turn(c);
     if (c->room_bytes == 0)
         return;
     c->room_bytes = 0;
@@ -358,6 +359,7 @@ void conn_uncount(struct conn *c)
     leave_waits(c);
     if (c->waits_for_room)
         conn_leave_room(c);
+    conn_end_turn(c);
     add_client_bytes(c, 0);
     if (c->client)
         peers_leave(c->server->peers, c->client);

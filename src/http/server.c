@@ -103,6 +103,7 @@ struct http_server *http_server_new(struct loop *loop, const struct http_server_
     if (s->options.body_max_bytes == 0)
         s->options.body_max_bytes = LIMIT_REQUEST_BODY_BYTES;
     server_room_open(s);
+    server_turns_open(s);
     s->accept_again.fire = listen_again;
     s->listen.fd = options->listen_fd;
     s->listen.ready = on_listen;
@@ -211,6 +212,7 @@ void http_server_free(struct http_server *server)
     stop_listening(server);
     drop_all(server);
     loop_timer_clear(server->loop, &server->stop_timer);
+    loop_timer_clear(server->loop, &server->turn_timer);
     server_room_close(server);
     while (server->conns) { /* those whose handlers have not answered */
         struct conn *c = server->conns;

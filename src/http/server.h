@@ -120,6 +120,10 @@ struct http_server_options {
      * is here already, the connection closes. Comes before 413 and 100 Continue. May be NULL. */
     int (*headers_in)(void *context, struct http_request *r);
     void *context;
+    /* How much of a large body, or of a connection of HTTP/2, may be read in this tick: 1 byte at
+     * least; what is left comes in the next ticks. NULL: as much as there is. */
+    size_t (*body_tick_bytes)(void *context);
+    void *body_context;
     int listen_fd;                 /* shared between loops; owned by the caller */
     void *tls_context;             /* SSL_CTX* or NULL; see net/tls.h */
     struct access_log *access_log; /* NULL: none is kept */

@@ -22,6 +22,74 @@ static void memory_is_bounded(void)
     world_close(w);
 }
 
+static struct world *world_with_many_seats(void)
+{
+    struct world *w = world_open(1, "5s,1m");
+    w->delivery->dispatchers[0]->seats.total = 10000;
+    return w;
+}
+
+static void accept_of_90_apps(struct world *w, uint64_t each)
+{
+    for (uint32_t app = 1; app <= 90; app++) {
+        world_set_app(w, app, (int)app);
+        world_accept_many(w, app, 1, each);
+    }
+}
+
+static void is_behind_what_comes_faster_than_it_starts(void)
+{
+    for (uint64_t each = 20; each <= 30; each += 10) {
+        struct world *w = world_with_many_seats();
+        struct dispatcher *d = w->delivery->dispatchers[0];
+        CHECK(!delivery_is_behind(w->delivery, 0));
+        accept_of_90_apps(w, each);
+        world_run_tasks(w);
+        CHECK(d->ready[0].first != NULL);
+        CHECK_EQ_INT(delivery_is_behind(w->delivery, 0), each == 30);
+        world_run(w, 5 * SECOND);
+        CHECK(!delivery_is_behind(w->delivery, 0));
+        CHECK_EQ_UINT(world_count(w, CALLBACK_DELIVERED), 90 * each);
+        CHECK_EQ_INT(d->shared.fresh, 0);
+        world_close(w);
+    }
+}
+
+/* Receivers that take their time, or a backlog that takes long, are no reason to take in less. */
+static void slow_receivers_do_not_put_it_behind(void)
+{
+    struct world *w = world_with_many_seats();
+    w->answer = world_slow;
+    accept_of_90_apps(w, 30);
+    world_run(w, 100);
+    CHECK(w->delivery->dispatchers[0]->shared.fresh > LIMIT_FRESH_IN_TIME);
+    CHECK(!delivery_is_behind(w->delivery, 0));
+    world_close(w);
+}
+
+static void a_backlog_does_not_put_it_behind(void)
+{
+    struct world *w = world_with_many_seats();
+    static struct lane_backlog backlog[500];
+    bool has_more = false;
+    for (uint32_t app = 1; app <= 500; app++) {
+        world_set_app(w, app, (int)app);
+        for (uint64_t i = 1; i <= 12; i++)
+            world_add_row(w, app, i);
+        backlog[app - 1] = (struct lane_backlog){lane_of(app, LANE_SUCCESS), WORLD_START_WALL_MS};
+    }
+    delivery_recover(w->delivery, backlog, 500);
+    for (int i = 0; i < 20; i++) {
+        world_run_store(w);
+        world_run_tasks(w);
+        has_more |= w->delivery->dispatchers[0]->ready[0].first != NULL;
+        CHECK(!delivery_is_behind(w->delivery, 0));
+    }
+    CHECK(has_more);
+    CHECK(world_in_ram(w) > LIMIT_FRESH_IN_TIME);
+    world_close(w);
+}
+
 /* More comes in than the receiver takes, for ever: what waits in the store has its turn too. */
 static void fresh_ones_do_not_keep_out_what_waits(void)
 {
@@ -425,6 +493,9 @@ int main(void)
 {
     log_set(LOG_ERROR, false);
     RUN(memory_is_bounded);
+    RUN(is_behind_what_comes_faster_than_it_starts);
+    RUN(slow_receivers_do_not_put_it_behind);
+    RUN(a_backlog_does_not_put_it_behind);
     RUN(fresh_ones_do_not_keep_out_what_waits);
     RUN(a_clock_set_forward_or_back_neither_stalls_nor_spins);
     RUN(stops_after_what_is_under_way);

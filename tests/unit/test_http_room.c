@@ -1,6 +1,8 @@
 /* What connections hold together: places by address and in all, the reserve, room for bodies. */
 #include "http_host.h"
 
+#include "base/limits.h"
+
 #include <arpa/inet.h>
 #include <unistd.h>
 
@@ -348,6 +350,97 @@ static void who_is_known_stalls_for_a_while(void)
     }
 }
 
+#define LARGE 300000
+
+/* So many large bodies have begun, and have asked for their turns: what is ready is read before the
+ * loop waits again, so in the ticks of another connection's requests. */
+static void wait_until_begun(int ping, int bodies)
+{
+    while (http_get_numbers().buffer_bytes < bodies * LARGE)
+        usleep(100);
+    for (int i = 0; i < 4; i++) /* accepting, head, turn */
+        CHECK(serves(ping, "/known"));
+}
+
+/* Those that are handled keep their turns, so the fifth is not read before one of them is answered.
+ * Meanwhile it is not its client that stalls: whoever needs a place does not get that one. */
+static void large_bodies_take_turns(void)
+{
+    REQUIRE(host_start((struct http_server_options){.connections_max = LIMIT_LARGE_BODIES + 2}));
+    int ping = dial_from(8), fds[LIMIT_LARGE_BODIES], handled = 0;
+    char byte;
+    CHECK(serves(ping, "/known"));
+    for (int i = 0; i < LIMIT_LARGE_BODIES; i++)
+        fds[i] = begin_post_to("later", 5, LARGE, LARGE);
+    while (host.handled < LIMIT_LARGE_BODIES + 1)
+        usleep(100);
+    int next = begin_post(6, LARGE, LARGE);
+    wait_until_begun(ping, 1);
+    int more = dial_from(7);
+    buf_clear(&answer);
+    CHECK(get_times(next, "bytes]", 1));
+    for (int i = 0; i < LIMIT_LARGE_BODIES; i++)
+        handled += recv(fds[i], &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0; /* answered, or closed */
+    CHECK(handled > 0);
+    CHECK_EQ_INT(host.bodies_good, LIMIT_LARGE_BODIES + 1);
+    for (int i = 0; i < LIMIT_LARGE_BODIES; i++)
+        close(fds[i]);
+    close(ping);
+    close(next);
+    close(more);
+    host_stop();
+}
+
+static void who_sends_nothing_holds_no_turn(void)
+{
+    REQUIRE(host_start((struct http_server_options){0}));
+    int ping = dial_from(8), fds[LIMIT_LARGE_BODIES];
+    for (int i = 0; i < LIMIT_LARGE_BODIES; i++)
+        fds[i] = begin_post(5, LARGE, 100000);
+    wait_until_begun(ping, LIMIT_LARGE_BODIES);
+    end_post(begin_post(6, LARGE, 1000), LARGE, 1000);
+    for (int i = 0; i < LIMIT_LARGE_BODIES; i++)
+        end_post(fds[i], LARGE, 100000);
+    CHECK_EQ_INT(host.bodies_good, LIMIT_LARGE_BODIES + 1);
+    close(ping);
+    host_stop();
+}
+
+static void who_leaves_gives_the_turn_back(void)
+{
+    REQUIRE(host_start((struct http_server_options){0}));
+    for (int round = 0; round < 3; round++) {
+        int fds[2 * LIMIT_LARGE_BODIES];
+        for (int i = 0; i < 2 * LIMIT_LARGE_BODIES; i++)
+            fds[i] = begin_post_to("later", 5, LARGE, i % 2 ? LARGE : 100000);
+        for (int i = 0; i < 2 * LIMIT_LARGE_BODIES; i++)
+            close(fds[i]);
+    }
+    end_post(begin_post(6, LARGE, 1000), LARGE, 1000);
+    host_stop();
+}
+
+static atomic_int asked;
+
+static size_t only_4096(void *context)
+{
+    ASSERT(context == &asked);
+    asked++;
+    return 4096;
+}
+
+static void a_tick_reads_as_much_of_a_large_body_as_it_may(void)
+{
+    REQUIRE(host_start(
+        (struct http_server_options){.body_tick_bytes = only_4096, .body_context = &asked}));
+    end_post(begin_post(5, LIMIT_SMALL_BODY_BYTES, 1000), LIMIT_SMALL_BODY_BYTES, 1000);
+    CHECK_EQ_INT(asked, 0);
+    end_post(begin_post(5, LARGE, 1000), LARGE, 1000);
+    CHECK(asked >= LARGE / 4096 - 1);
+    CHECK_EQ_INT(host.bodies_good, 2);
+    host_stop();
+}
+
 static void a_path_may_take_less(void)
 {
     REQUIRE(host_start((struct http_server_options){0}));
@@ -381,6 +474,10 @@ int main(void)
     RUN(strangers_that_stall_shut_nobody_out);
     RUN(slow_bodies_stay_where_others_stall);
     RUN(who_is_known_stalls_for_a_while);
+    RUN(large_bodies_take_turns);
+    RUN(who_sends_nothing_holds_no_turn);
+    RUN(who_leaves_gives_the_turn_back);
+    RUN(a_tick_reads_as_much_of_a_large_body_as_it_may);
     RUN(a_path_may_take_less);
     return check_done("http_room");
 }
