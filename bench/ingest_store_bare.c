@@ -159,7 +159,7 @@ static void row_bind(sqlite3_stmt *s, const struct event *e, uint32_t segment,
     sql_bind_int(s, at++, e->is_test);
     sql_bind_int(s, at++, e->reward_decimals);
     sql_bind_int(s, at++, e->occurred_ms);
-    sql_bind_int(s, at++, e->accepted_ms);
+    sql_bind_int(s, at++, e->accepted_ms - e->occurred_ms);
     sql_bind_int(s, at++, e->revenue_micros);
     sql_bind_int(s, at++, e->reward_micros);
     sql_bind_int(s, at++, e->offer_id);

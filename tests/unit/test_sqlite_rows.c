@@ -23,6 +23,7 @@ static void keeps_rows_of_all_kinds(void)
             make(special ? EVENT_OFFER_COMPLETED : EVENT_SURVEY_COMPLETED, id, "ann");
         c.mid = special ? STR("mid") : STR_NONE;
         c.is_test = i == 30 || i == 55;
+        c.occurred_ms = NOW_MS + (i % 3 - 1) * 1000;
         (void)submit(c);
         if (i % 4 == 0)
             record((uint64_t)i, special ? LANE_OFFER : LANE_SUCCESS, CALLBACK_DELIVERED, 0, 1);
@@ -37,6 +38,8 @@ static void keeps_rows_of_all_kinds(void)
             CHECK_EQ_UINT(e->event_no, (uint64_t)i);
             CHECK_EQ_INT(e->type, special ? EVENT_OFFER_COMPLETED : EVENT_SURVEY_COMPLETED);
             CHECK_EQ_INT(e->is_test, i == 30 || i == 55);
+            CHECK_EQ_INT(e->occurred_ms, NOW_MS + (i % 3 - 1) * 1000);
+            CHECK_EQ_INT(e->accepted_ms, NOW_MS);
             CHECK(special ? str_eq(e->mid, STR("mid")) : !e->mid.p);
             CHECK(special ? str_eq(e->offer_title, STR("An offer")) : !e->offer_title.p);
             CHECK_EQ_INT(g.row.state, i % 4 == 0 ? CALLBACK_DELIVERED : CALLBACK_PENDING);
@@ -46,6 +49,9 @@ static void keeps_rows_of_all_kinds(void)
         }
         reopen();
     }
+    CHECK_EQ_INT(sql_number("SELECT min(accepted_ms) FROM event"), NOW_MS);
+    CHECK_EQ_INT(sql_number("SELECT max(accepted_ms) FROM event"), NOW_MS);
+    CHECK_EQ_INT(sql_number("SELECT max(abs(accepted_after_ms)) FROM event"), 1000);
     mono_stands_still = false;
     end();
 }

@@ -17,7 +17,7 @@ void row_read(sqlite3_stmt *s, struct event_row *ret)
     e->is_test = sql_int(s, at++) != 0;
     e->reward_decimals = (uint8_t)sql_int(s, at++);
     e->occurred_ms = sql_int(s, at++);
-    e->accepted_ms = sql_int(s, at++);
+    e->accepted_ms = e->occurred_ms + sql_int(s, at++);
     e->revenue_micros = sql_int(s, at++);
     e->reward_micros = sql_int(s, at++);
     e->offer_id = sql_int(s, at++);
@@ -57,7 +57,7 @@ void row_column(sqlite3_context *to, int column, const struct event *e, uint32_t
     case 5: array_vtab_int(to, e->is_test); break;
     case 6: array_vtab_int(to, e->reward_decimals); break;
     case 7: array_vtab_int(to, e->occurred_ms); break;
-    case 8: array_vtab_int(to, e->accepted_ms); break;
+    case 8: array_vtab_int(to, e->accepted_ms - e->occurred_ms); break;
     case 9: array_vtab_int(to, e->revenue_micros); break;
     case 10: array_vtab_int(to, e->reward_micros); break;
     case 11: array_vtab_int(to, e->offer_id); break;

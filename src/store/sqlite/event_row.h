@@ -7,7 +7,7 @@
 
 /* The columns that readers select, in the order that row_read expects. */
 #define ROW_COLUMNS                                                                                \
-    "id,app_no,client_no,type,lane,is_test,reward_decimals,occurred_ms,accepted_ms,"               \
+    "id,app_no,client_no,type,lane,is_test,reward_decimals,occurred_ms,accepted_after_ms,"         \
     "revenue_micros,reward_micros,offer_id,original_no,event_id,panelist_id,session_id,mid,"       \
     "offer_title,offer_goal_id,original_reward_id,reason_text,signature_offset,cap,"               \
     "segment,state,reason,queue,manual,failed_attempts,slot,due_ms,attempts,"                      \
