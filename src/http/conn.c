@@ -260,6 +260,8 @@ static void receive(struct conn *c)
         ended(c);
     else
         conn_drop(c);
+    if (got < n)
+        conn_pass_turn(c);
 }
 
 static void on_ready(struct stream *stream, int events)

@@ -178,6 +178,7 @@ void conn_leave_room(struct conn *c);
 /* http/turns.c: how many of n bytes may be read now. 0: its body waits for a turn. */
 size_t conn_take_turn(struct conn *c, size_t n);
 void conn_keep_turn(struct conn *c); /* its body is whole: the turn is kept until conn_end_turn */
+void conn_pass_turn(struct conn *c); /* its client has sent no more for now */
 void conn_end_turn(struct conn *c);
 void conn_room_given(struct conn *c);
 /* Writes what is in `out`. False when the connection is lost. */

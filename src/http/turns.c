@@ -2,16 +2,17 @@
  * they came. A turn lasts until its request is answered, so what the handler has in hand is bounded
  * too. While other work of the loop is behind, a tick reads only a little of each.
  *
- * Nobody holds up others by sending slowly: who sends nothing for TURN_IDLE_MS, while others wait,
- * loses the turn, and asks for another one with the next bytes. A loop that is late takes nobody's
- * turn, since it reads sockets before it runs timers.
+ * Nobody holds up others by sending slowly: whoever has sent no more than was read gives the turn
+ * back, and asks for another one with the next bytes; so does, while others wait, whoever has sent
+ * nothing for TURN_IDLE_MS. A loop that is late takes nobody's turn, since it reads sockets before
+ * it runs timers.
  *
  * Invariants. A connection is in `turns_waiting` iff TURN_WAITS, in `turns_reading` iff
  * TURN_READING, the one that has read nothing for longest first. `turns_taken` counts those that
  * are TURN_READING or TURN_HANDLED. */
 #include "http/conn.h"
 
-#define TURN_IDLE_MS 2
+#define TURN_IDLE_MS 20
 
 static struct conn *of_link(struct link *link)
 {
@@ -79,6 +80,12 @@ void conn_end_turn(struct conn *c)
     c->turn = TURN_NONE;
     if (s->turns_waiting.first)
         loop_timer_set(s->loop, &s->turn_timer, loop_mono_ms(s->loop));
+}
+
+void conn_pass_turn(struct conn *c)
+{
+    if (c->turn == TURN_READING)
+        conn_end_turn(c);
 }
 
 static void on_turn(struct timer *timer)

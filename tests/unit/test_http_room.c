@@ -354,11 +354,11 @@ static void who_is_known_stalls_for_a_while(void)
 
 /* So many large bodies have begun, and have asked for their turns: what is ready is read before the
  * loop waits again, so in the ticks of another connection's requests. */
-static void wait_until_begun(int ping, int bodies)
+static void wait_until_begun(int ping, int bodies, int ticks)
 {
     while (http_get_numbers().buffer_bytes < bodies * LARGE)
         usleep(100);
-    for (int i = 0; i < 4; i++) /* accepting, head, turn */
+    for (int i = 0; i < ticks; i++)
         CHECK(serves(ping, "/known"));
 }
 
@@ -375,7 +375,7 @@ static void large_bodies_take_turns(void)
     while (host.handled < LIMIT_LARGE_BODIES + 1)
         usleep(100);
     int next = begin_post(6, LARGE, LARGE);
-    wait_until_begun(ping, 1);
+    wait_until_begun(ping, 1, 4); /* accepted, its head, its turn */
     int more = dial_from(7);
     buf_clear(&answer);
     CHECK(get_times(next, "bytes]", 1));
@@ -391,17 +391,55 @@ static void large_bodies_take_turns(void)
     host_stop();
 }
 
+static atomic_int asked;
+
+static size_t only_4096(void *context)
+{
+    ASSERT(context == &asked);
+    asked++;
+    return 4096;
+}
+
+/* Each read finds all that it may take, and the one after the last finds nothing. */
 static void who_sends_nothing_holds_no_turn(void)
+{
+    static const char head[] = "POST /body HTTP/1.1\r\nHost: h\r\nContent-Length: 300000\r\n\r\n";
+    size_t sent = 25 * 4096 - (sizeof head - 1);
+    REQUIRE(host_start(
+        (struct http_server_options){.body_tick_bytes = only_4096, .body_context = &asked}));
+    int ping = dial_from(8), fds[LIMIT_LARGE_BODIES];
+    for (int i = 0; i < LIMIT_LARGE_BODIES; i++)
+        fds[i] = begin_post(5, LARGE, sent);
+    wait_until_begun(ping, LIMIT_LARGE_BODIES, 40);
+    end_post(begin_post(6, LARGE, 1000), LARGE, 1000);
+    for (int i = 0; i < LIMIT_LARGE_BODIES; i++)
+        end_post(fds[i], LARGE, sent);
+    CHECK_EQ_INT(host.bodies_good, LIMIT_LARGE_BODIES + 1);
+    close(ping);
+    host_stop();
+}
+
+/* Bytes that come one by one, always another one before the turn is idle. */
+static void who_sends_slowly_passes_the_turn_on(void)
 {
     REQUIRE(host_start((struct http_server_options){0}));
     int ping = dial_from(8), fds[LIMIT_LARGE_BODIES];
+    size_t sent = 100000;
+    char byte;
     for (int i = 0; i < LIMIT_LARGE_BODIES; i++)
-        fds[i] = begin_post(5, LARGE, 100000);
-    wait_until_begun(ping, LIMIT_LARGE_BODIES);
-    end_post(begin_post(6, LARGE, 1000), LARGE, 1000);
+        fds[i] = begin_post(5, LARGE, sent);
+    wait_until_begun(ping, LIMIT_LARGE_BODIES, 4);
+    int next = begin_post(6, LARGE, LARGE);
+    while (sent < LARGE - 1 && recv(next, &byte, 1, MSG_PEEK | MSG_DONTWAIT) != 1) {
+        for (int i = 0; i < LIMIT_LARGE_BODIES; i++)
+            put(fds[i], (struct str){&"abcdefghijklmnopqrstuvw"[sent % 23], 1});
+        sent++;
+    }
+    CHECK(sent < LARGE - 1);
     for (int i = 0; i < LIMIT_LARGE_BODIES; i++)
-        end_post(fds[i], LARGE, 100000);
+        end_post(fds[i], LARGE, sent);
     CHECK_EQ_INT(host.bodies_good, LIMIT_LARGE_BODIES + 1);
+    close(next);
     close(ping);
     host_stop();
 }
@@ -420,19 +458,11 @@ static void who_leaves_gives_the_turn_back(void)
     host_stop();
 }
 
-static atomic_int asked;
-
-static size_t only_4096(void *context)
-{
-    ASSERT(context == &asked);
-    asked++;
-    return 4096;
-}
-
 static void a_tick_reads_as_much_of_a_large_body_as_it_may(void)
 {
     REQUIRE(host_start(
         (struct http_server_options){.body_tick_bytes = only_4096, .body_context = &asked}));
+    asked = 0;
     end_post(begin_post(5, LIMIT_SMALL_BODY_BYTES, 1000), LIMIT_SMALL_BODY_BYTES, 1000);
     CHECK_EQ_INT(asked, 0);
     end_post(begin_post(5, LARGE, 1000), LARGE, 1000);
@@ -476,6 +506,7 @@ int main(void)
     RUN(who_is_known_stalls_for_a_while);
     RUN(large_bodies_take_turns);
     RUN(who_sends_nothing_holds_no_turn);
+    RUN(who_sends_slowly_passes_the_turn_on);
     RUN(who_leaves_gives_the_turn_back);
     RUN(a_tick_reads_as_much_of_a_large_body_as_it_may);
     RUN(a_path_may_take_less);
