@@ -372,6 +372,39 @@ static void bodies_that_get_on_come_whole(void)
     host_stop();
 }
 
+static atomic_int asked;
+
+static size_t only_1000(void *context)
+{
+    ASSERT(context == &asked);
+    asked++;
+    return 1000;
+}
+
+static void a_tick_reads_as_much_of_a_session_as_it_may(void)
+{
+    enum { FRAME = 15000 };
+    struct client c;
+    struct buf body = {0};
+    REQUIRE(host_start_http2(
+        (struct http_server_options){.body_tick_bytes = only_1000, .body_context = &asked}));
+    connect_http2(&c, 65535);
+    add_request(&c, 1, "POST", "/x", "60000", NGHTTP2_FLAG_END_HEADERS);
+    add_body(&body, 0, 4 * FRAME);
+    CHECK(send_out(&c));
+    for (size_t i = 0; i < 4; i++) {
+        add_frame(&c, NGHTTP2_DATA, i < 3 ? 0 : NGHTTP2_FLAG_END_STREAM, 1,
+                  (struct str){body.p + i * FRAME, FRAME});
+        CHECK(send_out(&c));
+    }
+    CHECK_EQ_INT(outcome(&c, 1), 200);
+    CHECK_EQ_INT(host.bodies_good, 1);
+    CHECK(asked >= 60);
+    buf_free(&body);
+    disconnect(&c);
+    host_stop();
+}
+
 /* A stream's place is made by closing the session's only other stream, and there is one place too
  * few even then: a session that is worked on does not become idle, and closed, by that. */
 static void a_session_outlives_the_streams_that_make_place(void)
@@ -537,6 +570,7 @@ int main(void)
     RUN(answers_not_taken_shut_nobody_out);
     RUN(answers_that_are_taken_slowly_come_whole);
     RUN(bodies_that_get_on_come_whole);
+    RUN(a_tick_reads_as_much_of_a_session_as_it_may);
     RUN(a_session_outlives_the_streams_that_make_place);
     RUN(a_farewell_that_is_not_read_does_not_spin);
     RUN(a_flood_behind_a_farewell_is_not_read);
