@@ -46,3 +46,4 @@ int command_backup(struct settings *s);
 int command_user(struct settings *s);
 int command_migrate(struct settings *s);
 int command_copy(struct settings *s);
+int command_move(struct settings *s);

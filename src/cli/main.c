@@ -80,6 +80,14 @@ const struct command_entry command_table[] = {
      "command again. No server starts on an unfinished copy. Exits with 0 if both are equal, 1 if "
      "not or if it failed.",
      command_copy},
+    {COMMAND_MOVE, "move", "", "Move a PostgreSQL database to another server, while it is used.",
+     "Both are URIs of PostgreSQL servers with wal_level=logical. Copies all rows to the empty "
+     "database --to and keeps it up to date. Then it switches: servers that name both hosts in "
+     "their URI change over by themselves, within about a second. Afterwards --store is kept up to "
+     "date, and the same command with --store and --to exchanged moves back, until --finish. To "
+     "continue a move that was stopped or killed, run the same command again. Exits with 0 once "
+     "--to is in use, 1 if not.",
+     command_move},
     {COMMAND_USER, "user", "VERB [EMAIL]", "Add people, and reset their access.",
      "VERB is add, list, reset (the password), reset-second-factor (with passkeys), unlink (from "
      "the identity provider), disable, enable or remove. add and reset print a one-time link. "

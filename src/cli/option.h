@@ -25,6 +25,7 @@ enum command {
     COMMAND_CHECK = 1 << 11,
     COMMAND_EXPORT = 1 << 12,
     COMMAND_HEALTH = 1 << 13,
+    COMMAND_MOVE = 1 << 14,
 };
 
 /* The index of an option in the table: what code asks by. */
@@ -95,6 +96,7 @@ enum option_id {
     OPTION_DRY_RUN,
     OPTION_TO,
     OPTION_CHECK,
+    OPTION_FINISH,
     OPTION_COUNT
 };
 

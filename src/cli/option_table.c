@@ -20,7 +20,7 @@ const struct option option_table[OPTION_COUNT] = {
                         OPTION_IS_RELOADED},
     [OPTION_STORE] = {"store", "STORE", "sqlite:./data",
                       "The store: sqlite:DIR or postgresql://...",
-                      S | COMMAND_BACKUP | COMMAND_MIGRATE | COMMAND_COPY, 0},
+                      S | COMMAND_BACKUP | COMMAND_MIGRATE | COMMAND_COPY | COMMAND_MOVE, 0},
     [OPTION_STORE_CLUSTER] = {"store-cluster", "URI", NULL,
                               "Another PostgreSQL cluster to split accounts over. Always list all "
                               "clusters in the same order.",
@@ -202,7 +202,11 @@ const struct option option_table[OPTION_COUNT] = {
     [OPTION_TO] =
         {"to", "STORE | URL", NULL,
          "Destination: an empty sqlite:DIR or postgresql://...; for listen, your server's URL.",
-         COMMAND_COPY | COMMAND_LISTEN, 0},
+         COMMAND_COPY | COMMAND_MOVE | COMMAND_LISTEN, 0},
     [OPTION_CHECK] = {"check", NULL, NULL, "Compare the two stores without copying.", COMMAND_COPY,
                       0},
+    [OPTION_FINISH] = {"finish", NULL, NULL,
+                       "End the move: the database that is in use stays, the other one is no "
+                       "longer kept up to date.",
+                       COMMAND_MOVE, 0},
 };

@@ -114,9 +114,11 @@ static enum pg_fate move_clock(struct postgresql_store *s, struct pg *pg,
 static enum pg_fate drop_old(struct postgresql_store *s, struct pg *pg, int32_t today)
 {
     pg_begin(pg, true);
-    int at = pg_exec(pg, "SELECT coalesce(min(period),2147483647) FROM waiting");
+    int at = pg_exec(pg, "SELECT coalesce(min(period),2147483647),EXISTS(SELECT FROM pg_publication"
+                         " WHERE pubname='" PG_MOVE_NAME "') FROM waiting");
     enum pg_fate fate = pg_end_read(pg);
-    if (fate != PG_OK)
+    /* dropping is not replicated: it waits until a move is finished */
+    if (fate != PG_OK || pg_int(pg_result(pg, at), 0, 1))
         return fate;
     int64_t waiting = pg_int(pg_result(pg, at), 0, 0);
     struct store_retention keep = retention_of(&s->retention);

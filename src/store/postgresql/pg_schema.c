@@ -284,6 +284,22 @@ static int ask_partitions(struct pg *pg, const char *table)
                      table);
 }
 
+bool pg_partitions_match(struct pg *pg, struct pg *other, struct pg_partitions *known)
+{
+    enum pg_fate fate = PG_OK;
+    for (size_t i = 0; fate == PG_OK && i < ARRAY_LEN(partitioned); i++) {
+        int at = ask_partitions(other, partitioned[i].table);
+        int32_t number;
+        if (pg_sync(other) != PG_OK)
+            return pg_refuse(pg, "%s", buf_c(&other->why));
+        const PGresult *r = pg_result(other, at);
+        for (int row = 0; fate == PG_OK && row < PQntuples(r); row++)
+            if (read_number(pg_str(r, row, 0), partitioned[i].table, &number))
+                fate = pg_partition_make(pg, known, partitioned[i].kind, number);
+    }
+    return fate == PG_OK;
+}
+
 /* Lists partitions below `first`, separated by commas; empty: none. Returns the number of the last
  * one. The names are parsed here, because SQL may evaluate a cast before the join, on any table's
  * name. */

@@ -38,6 +38,9 @@ MUST_CHECK bool pg_schema_open(struct pg *pg, const struct pg_schema_wants *want
 #define PG_META_RETENTION_CLOCK "retention_clock_ms" /* domain/retention.h */
 #define PG_META_COPY_MARK "copy_mark"
 
+/* The name of everything that a move of the database makes in it (store_move.h). */
+#define PG_MOVE_NAME "postbackd_move"
+
 /* Partitions that a thread knows to exist. Zero-initialised it is empty. */
 struct pg_partitions {
     struct {
@@ -51,3 +54,5 @@ MUST_CHECK enum pg_fate pg_partition_make(struct pg *pg, struct pg_partitions *k
                                           enum pg_partition kind, int32_t number);
 /* Drops whole partitions of bodies or of attempts below `first`, but keeps what is not final. */
 MUST_CHECK enum pg_fate pg_partitions_drop(struct pg *pg, enum pg_partition kind, int32_t first);
+/* Makes each partition that the other database has. False: pg->why is a sentence. */
+MUST_CHECK bool pg_partitions_match(struct pg *pg, struct pg *other, struct pg_partitions *known);

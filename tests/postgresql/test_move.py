@@ -1,0 +1,271 @@
+"""postbackd move: a database goes to another server while daemons use it, and back. What a killed
+command leaves is finished by the next one."""
+import re
+import subprocess
+import threading
+import time
+from urllib.parse import quote
+
+import nodes
+import pytest
+from harness import BINARY, Account, eventually
+from nodes import DatabaseDaemon, Outbox, check_all
+from postgresql import Cluster, dump, new_database, sql
+
+STEPS = ["making the tables", "beginning to copy", "copying", "switching", "switched", "nodes use"]
+
+
+class Pair:
+    """Two servers, with a database of the same name on each; daemons name both."""
+
+    def __init__(self, directory):
+        self.directory = directory
+        self.servers = [Cluster(wal_level="logical").start() for _ in range(2)]
+        self.old, self.new = [new_database(s.uri(), "postbackd") for s in self.servers]
+        self.uri = "postgresql:///postbackd?user=postgres&host=" + ",".join(
+            quote(str(s.folder), safe="") for s in self.servers)
+        self.cluster = nodes.Cluster(directory, self.uri)
+
+    def remove(self):
+        self.cluster.stop()
+        for server in self.servers:
+            server.remove()
+
+
+@pytest.fixture
+def pair(tmp_path):
+    p = Pair(tmp_path)
+    yield p
+    p.remove()
+
+
+def begin(source, target, *options):
+    return subprocess.Popen([BINARY, "move", "--store", source, "--to", target, *options], text=True,
+                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+
+def move(source, target, *options, status=0):
+    process = begin(source, target, *options)
+    said = process.communicate(timeout=120)[0]
+    print(said)
+    assert process.returncode == status, said
+    return said
+
+
+def move_killed_at(step, source, target):
+    """Killed once it has said that; what was done before is not said again."""
+    process = begin(source, target)
+    for line in process.stdout:
+        if step in line:
+            process.kill()
+            break
+    process.communicate(timeout=120)
+
+
+class Probe(threading.Thread):
+    """Posts one event at a time until it is taken, and measures how long each had to wait."""
+
+    def __init__(self, node, account):
+        super().__init__(daemon=True)
+        self.node, self.account = node, account
+        self.ids, self.waits_s, self.failure = [], [], None
+        self.ending = threading.Event()
+
+    def run(self):
+        try:
+            while not self.ending.is_set():
+                event_id = "probe-%d" % len(self.ids)
+                begun = time.monotonic()
+                while True:
+                    answer = self.node.api().post("/api/v1/events", [self.account.event(event_id)], timeout=60)
+                    if answer.status == 202:
+                        break
+                    assert answer.status == 503 and int(answer.headers["Retry-After"]) > 0, answer
+                    time.sleep(0.01)
+                self.waits_s.append(time.monotonic() - begun)
+                self.ids.append(event_id)
+        except Exception as problem:  # noqa: BLE001  (said by the test)
+            self.failure = problem
+
+    def end(self):
+        self.ending.set()
+        self.join(90)
+        assert not self.is_alive() and self.failure is None, repr(self.failure)
+
+
+class Load:
+    """Two nodes that take events and deliver callbacks all the time."""
+
+    def __init__(self, pair, receiver):
+        self.receiver = receiver
+        self.nodes = [pair.cluster.start(name) for name in ("a", "b")]
+        pair.cluster.wait_even("a", "b")
+        self.accounts = pair.cluster.accounts(3, receiver.url, self.nodes[0])
+        self.outboxes = [Outbox(pair.cluster, self.accounts) for _ in range(2)]
+        self.probe = Probe(self.nodes[1], self.accounts[0])
+        for thread in (*self.outboxes, self.probe):
+            thread.start()
+        self.wait_more()
+
+    def wait_more(self):
+        for outbox in self.outboxes:
+            outbox.wait_more()
+
+    def end(self):
+        """Nothing is lost, and nothing counts or comes twice."""
+        for thread in (*self.outboxes, self.probe):
+            thread.end()
+        ids = self.probe.ids + [i for outbox in self.outboxes for i in outbox.acknowledged]
+        twice = check_all(self.nodes[0], self.accounts, self.receiver, ids)
+        print("%d events, %d callbacks came twice, longest wait %.3f s" %
+              (len(ids), twice, max(self.probe.waits_s)))
+        for node in self.nodes:
+            node.restart()  # and checks the books of all days
+        eventually(lambda: max(n.metrics()["postbackd_books_round_age_seconds"] for n in self.nodes) >= 0, 60,
+                   what="the books were checked")
+        assert all(n.metrics()["postbackd_books_wrong"] == 0 for n in self.nodes)
+        assert twice == 0
+
+
+def rows_of(uri):
+    """Every row of the store, wherever its partition is."""
+    lines = [re.sub(rb"^INSERT INTO public\.(\w+?)(_\d+)? ", rb"\1 ", line) for line in dump(uri).splitlines()
+             if line.startswith(b"INSERT INTO public.") and b".schema_version " not in line]
+    assert len(lines) > 500
+    return sorted(lines)
+
+
+def check_same(pair, ahead, behind):
+    """Without daemons, once the last change has arrived."""
+    pair.cluster.stop()
+    eventually(lambda: rows_of(ahead) == rows_of(behind), 30, what="both have the same rows")
+
+
+def test_a_database_moves_under_load_and_back(pair, receiver):
+    load = Load(pair, receiver)
+    assert "2 of 2 nodes use --to" in move(pair.old, pair.new)
+    load.wait_more()
+    with pytest.raises(RuntimeError, match="moved to another server"):
+        sql(pair.old, "SET TRANSACTION READ WRITE; UPDATE account SET last_event_no=0")
+    assert "already switched" in move(pair.old, pair.new)
+    assert "2 of 2 nodes use --to" in move(pair.new, pair.old)
+    load.wait_more()
+    load.end()
+    check_same(pair, pair.old, pair.new)
+    assert "--to is in use" in move(pair.new, pair.old, "--finish")
+    for uri in (pair.old, pair.new):
+        assert sql(uri, "SELECT count(*) FROM pg_replication_slots") == "0"
+        assert sql(uri, "SELECT count(*) FROM pg_subscription") == "0"
+        assert sql(uri, "SELECT count(*) FROM pg_publication") == "0"
+    assert sql(pair.old, "SELECT count(*) FROM pg_trigger WHERE NOT tgisinternal") == "0"
+    assert "what it has is old" in move(pair.new, pair.old, status=1)
+
+
+@pytest.mark.parametrize("first", range(len(STEPS)), ids=[step.replace(" ", "-") for step in STEPS])
+def test_a_killed_move_goes_on(pair, receiver, first):
+    """Killed at one step, at every later one of the next commands, and in a move back at all of them."""
+    load = Load(pair, receiver)
+    for step in STEPS[first:]:
+        move_killed_at(step, pair.old, pair.new)
+    move(pair.old, pair.new)
+    load.wait_more()
+    load.end()
+    check_same(pair, pair.new, pair.old)
+
+
+def test_a_move_back_that_is_killed_goes_on(pair, receiver):
+    load = Load(pair, receiver)
+    move(pair.old, pair.new)
+    for step in STEPS[2:]:
+        move_killed_at(step, pair.new, pair.old)
+    move(pair.new, pair.old)
+    load.wait_more()
+    load.end()
+    check_same(pair, pair.old, pair.new)
+
+
+def test_a_move_is_given_up_before_the_switch(pair, receiver):
+    node = pair.cluster.start("a")
+    account = Account(node, receiver.url)
+    move_killed_at("copying", pair.old, pair.new)
+    eventually(lambda: sql(pair.new, "SELECT count(*) FROM meta") != "0", 30, what="the settings were copied")
+    assert "--store is in use" in move(pair.old, pair.new, "--finish")
+    node.api().events([account.event("behind")])
+    receiver.wait_for("behind")
+    said = move(pair.old, pair.new, status=1)
+    assert "not empty and does not follow --store" in said, said
+    assert sql(pair.old, "SELECT count(*) FROM pg_replication_slots") == "0"
+
+
+def has_partition(uri, name):
+    return sql(uri, "SELECT to_regclass('%s') IS NOT NULL" % name) == "t"
+
+
+def make_partition(uri, number):
+    sql(uri, "CREATE TABLE attempt_%d (LIKE attempt INCLUDING ALL);"
+        "ALTER TABLE attempt ATTACH PARTITION attempt_%d FOR VALUES FROM (%d) TO (%d)" %
+        (100000 + number, 100000 + number, number, number + 1))
+
+
+def test_partitions_come_along_and_none_is_dropped_meanwhile(pair):
+    node = pair.cluster.start("a")
+    move_killed_at("copying", pair.old, pair.new)
+    make_partition(pair.old, 9000)
+    move(pair.old, pair.new)
+    assert has_partition(pair.new, "attempt_109000")
+    make_partition(pair.new, 1)
+    sql(pair.new, "INSERT INTO question(id,shard,app_no,scope,asker,asked_at) VALUES(1,0,0,0,0,now()-interval '1 h')")
+    node.restart()
+    eventually(lambda: sql(pair.new, "SELECT count(*) FROM question") == "0", 30,
+               what="the keeper cleans up, behind what it drops")
+    assert has_partition(pair.new, "attempt_100001")
+    move(pair.old, pair.new, "--finish")
+    node.restart()
+    eventually(lambda: not has_partition(pair.new, "attempt_100001"), 30, what="the old partition is dropped")
+
+
+def test_what_does_not_fit_is_refused(pair, receiver, tmp_path):
+    daemon = DatabaseDaemon(tmp_path / "own", pair.old).start()
+    Account(daemon, receiver.url)
+    other = new_database(pair.servers[1].uri(), "other")
+    sql(other, "CREATE TABLE mine(n int)")
+    assert "has tables of something else" in move(pair.old, other, status=1)
+    foreign = new_database(pair.servers[1].uri(), "foreign")
+    DatabaseDaemon(tmp_path / "foreign", foreign).start().stop()
+    assert "belongs to another installation" in move(pair.old, foreign, status=1)
+    assert "there is no store" in move(pair.new, foreign, status=1)
+    assert "the same database" in move(pair.old, pair.old, status=1)
+    assert "name one server" in move(pair.uri, pair.new, status=1)
+    assert "sqlite" in move("sqlite:" + str(tmp_path), pair.new, status=2)
+    made = new_database(pair.servers[1].uri(), "made")
+    subprocess.run([BINARY, "migrate", "--store", made], check=True)
+    sql(made, "INSERT INTO total VALUES(7,0,0,0)")
+    assert "table total has rows" in move(pair.old, made, status=1)
+    sql(pair.new, "CREATE ROLE plain LOGIN")
+    assert "must be a superuser" in move(pair.old, pair.new.replace("postgres@", "plain@"), status=1)
+    server = Cluster().start()
+    try:
+        small = new_database(server.uri(), "postbackd")
+        assert "--to: wal_level is replica and must be logical" in move(pair.old, small, status=1)
+    finally:
+        server.remove()
+    assert sql(pair.old, "SELECT count(*) FROM pg_publication") == "0"
+    daemon.stop()
+
+
+def test_a_cluster_of_several_moves(pair, receiver, tmp_path):
+    """Its accounts wait; those of the first cluster do not, and the first one moves, too."""
+    home = pair.servers[0]
+    first = new_database(home.uri(), "first")
+    node = DatabaseDaemon(tmp_path / "n", first, "--store-cluster", pair.uri).start()
+    try:
+        accounts = [Account(node, receiver.url) for _ in range(2)]
+        node.api().events([a.event("before-" + a.app_id) for a in accounts])
+        move(pair.old, pair.new)
+        node.api().events([a.event("behind-" + a.app_id) for a in accounts])
+        for account in accounts:
+            receiver.wait_for("behind-" + account.app_id)
+        assert sql(pair.new, "SELECT count(*) FROM event") == "2"
+        assert "is cluster 1 of the installation, --store is cluster 0" in move(first, pair.new, status=1)
+    finally:
+        node.stop()
