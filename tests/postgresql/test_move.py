@@ -10,7 +10,7 @@ import nodes
 import pytest
 from harness import BINARY, Account, eventually
 from nodes import DatabaseDaemon, Outbox, check_all
-from postgresql import Cluster, dump, new_database, sql
+from postgresql import Cluster, Replica, dump, new_database, sql
 
 STEPS = ["making the tables", "beginning to copy", "copying", "switching", "switched", "nodes use"]
 
@@ -251,6 +251,22 @@ def test_what_does_not_fit_is_refused(pair, receiver, tmp_path):
         server.remove()
     assert sql(pair.old, "SELECT count(*) FROM pg_publication") == "0"
     daemon.stop()
+
+
+def test_a_replica_of_the_server_of_before_is_not_read(pair, tmp_path):
+    replica = Replica(pair.servers[0]).start()
+    node = DatabaseDaemon(tmp_path / "n", pair.uri, "--read-replica", replica.uri("postbackd")).start()
+
+    def state():
+        answer = node.api().get("/api/v1/system")
+        return answer.status == 200 and answer.json["ReadReplica"]["State"]
+    try:
+        eventually(lambda: state() == "used", 30, what="the replica is used")
+        move(pair.old, pair.new)
+        eventually(lambda: state() == "away", 30, what="the replica is away")
+    finally:
+        node.stop()
+        replica.remove()
 
 
 def test_a_cluster_of_several_moves(pair, receiver, tmp_path):

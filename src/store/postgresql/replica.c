@@ -1,8 +1,9 @@
 /* See replica.h. Positions are WAL positions of the servers (pg_lsn), compared as numbers. A commit
  * that was acknowledged lies before the primary's written position, and a replica that has replayed
- * up to that position shows it, if both are on the same timeline: a replica that has not followed a
- * failover may be further by number and lack what the new primary has. Clocks of different machines
- * are never compared. */
+ * up to that position shows it, if both are copies of one server and on the same timeline: a
+ * replica that has not followed a failover may be further by number and lack what the new primary
+ * has, and behind a move to another server (store_move.h) positions cannot be compared. Clocks of
+ * different machines are never compared. */
 #include "store/postgresql/replica.h"
 
 #include "base/alloc.h"
@@ -88,7 +89,7 @@ static void set_state(struct pg_replica *r, enum store_replica state, const char
 /* --- positions -------------------------------------------------------------------------------- */
 
 struct position {
-    int64_t timeline, at;
+    int64_t system, timeline, at;
 };
 
 /* False: the primary did not answer. */
@@ -96,12 +97,13 @@ static bool ask_written(struct pg *primary, struct position *ret)
 {
     if (!pg_connect(primary))
         return false;
-    int at = pg_exec(primary, "SELECT ('x'||left(pg_walfile_name(at),8))::bit(32)::int,at"
+    int at = pg_exec(primary, "SELECT ('x'||left(pg_walfile_name(at),8))::bit(32)::int,at,"
+                              "(SELECT system_identifier FROM pg_control_system())"
                               " FROM pg_current_wal_flush_lsn() AS at");
     if (pg_sync(primary) != PG_OK)
         return false;
     const PGresult *row = pg_result(primary, at);
-    *ret = (struct position){pg_int(row, 0, 0), pg_int(row, 0, 1)};
+    *ret = (struct position){pg_int(row, 0, 2), pg_int(row, 0, 0), pg_int(row, 0, 1)};
     return true;
 }
 
@@ -113,7 +115,8 @@ static bool ask_replayed(struct postgresql_store *s, struct pg *replica, struct 
         return false;
     int at = pg_exec(replica, "SELECT pg_last_wal_replay_lsn(),pg_is_in_recovery(),"
                               "(SELECT value FROM meta WHERE name='hash_secret'),"
-                              "(SELECT timeline_id FROM pg_control_checkpoint())");
+                              "(SELECT timeline_id FROM pg_control_checkpoint()),"
+                              "(SELECT system_identifier FROM pg_control_system())");
     if (pg_sync(replica) != PG_OK)
         return false;
     const PGresult *row = pg_result(replica, at);
@@ -122,15 +125,19 @@ static bool ask_replayed(struct postgresql_store *s, struct pg *replica, struct 
         return pg_refuse(replica, "it is no replica any more");
     if (secret.n != sizeof s->secret.bytes || memcmp(secret.p, s->secret.bytes, secret.n) != 0)
         return pg_refuse(replica, "it is a replica of another store");
-    *ret = (struct position){pg_int(row, 0, 3), pg_int(row, 0, 0)};
+    *ret = (struct position){pg_int(row, 0, 4), pg_int(row, 0, 3), pg_int(row, 0, 0)};
     return true;
 }
 
-static bool same_timeline(struct pg_replica *r, const struct position *written,
-                          const struct position *replayed)
+static bool same_history(struct pg_replica *r, const struct position *written,
+                         const struct position *replayed)
 {
-    if (written->timeline == replayed->timeline)
+    if (written->system == replayed->system && written->timeline == replayed->timeline)
         return true;
+    if (written->system != replayed->system) {
+        set_state(r, STORE_REPLICA_AWAY, "it is a replica of another server than the one in use");
+        return false;
+    }
     set_state(r, STORE_REPLICA_BEHIND, "it has no restartpoint behind the last failover yet");
     return false;
 }
@@ -156,7 +163,7 @@ static bool wait_until_replayed(struct postgresql_store *s, struct pg_replica *r
             set_state(r, STORE_REPLICA_AWAY, buf_c(&replica->why));
             return false;
         }
-        if (!same_timeline(r, written, &replayed))
+        if (!same_history(r, written, &replayed))
             return false;
         if (replayed.at >= written->at)
             return true;
@@ -219,7 +226,7 @@ static void look(struct postgresql_store *s, struct pg_replica *r, struct sample
         set_state(r, STORE_REPLICA_AWAY, buf_c(&r->watch.why));
         return;
     }
-    if (!same_timeline(r, &sample->written, &replayed)) {
+    if (!same_history(r, &sample->written, &replayed)) {
         sample->waits = false;
         return;
     }
