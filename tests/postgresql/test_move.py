@@ -184,6 +184,35 @@ def test_a_move_back_that_is_killed_goes_on(pair, receiver):
     check_same(pair, pair.old, pair.new)
 
 
+# The mark of the first switch is told from those before, and the target takes longer for it than a
+# switch may.
+SLOW_SWITCH = ("""
+CREATE FUNCTION postbackd_move.tell() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+  IF to_regproc('postbackd_move.refuse') IS NOT NULL AND NEW.mark<1000000 THEN NEW.mark:=1000000; END IF;
+  RETURN NEW; END $$;
+CREATE TRIGGER tell BEFORE UPDATE ON postbackd_move.mark FOR EACH ROW EXECUTE FUNCTION postbackd_move.tell();
+""", """
+CREATE FUNCTION postbackd_move.slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+  IF NEW.mark=1000000 THEN PERFORM pg_sleep(3); END IF; RETURN NEW; END $$;
+CREATE TRIGGER slow BEFORE UPDATE ON postbackd_move.mark FOR EACH ROW EXECUTE FUNCTION postbackd_move.slow();
+ALTER TABLE postbackd_move.mark ENABLE REPLICA TRIGGER slow;
+""")
+
+
+def test_a_switch_that_would_take_too_long_is_taken_back(pair, receiver):
+    load = Load(pair, receiver)
+    move_killed_at("copying", pair.old, pair.new)
+    sql(pair.old, "INSERT INTO postbackd_move.mark VALUES(1,1) ON CONFLICT DO NOTHING")
+    for uri, text in zip((pair.old, pair.new), SLOW_SWITCH):
+        sql(uri, "SET TRANSACTION READ WRITE;" + text)
+    said = move(pair.old, pair.new)
+    assert said.count("switching") == 2
+    assert said.index("--store is in use again") < said.index("2 of 2 nodes use --to")
+    load.wait_more()
+    load.end()
+    check_same(pair, pair.new, pair.old)
+
+
 def test_a_move_is_given_up_before_the_switch(pair, receiver):
     node = pair.cluster.start("a")
     account = Account(node, receiver.url)
