@@ -161,11 +161,11 @@ def test_a_database_moves_under_load_and_back(pair, receiver):
     assert "what it has is old" in move(pair.new, pair.old, status=1)
 
 
-@pytest.mark.parametrize("first", range(len(STEPS)), ids=[step.replace(" ", "-") for step in STEPS])
-def test_a_killed_move_goes_on(pair, receiver, first):
-    """Killed at one step, at every later one of the next commands, and in a move back at all of them."""
+@pytest.mark.parametrize("steps", (STEPS, ["switched"]), ids=("each", "switched"))
+def test_a_killed_move_goes_on(pair, receiver, steps):
+    """Killed at one step, then the next command at the next one."""
     load = Load(pair, receiver)
-    for step in STEPS[first:]:
+    for step in steps:
         move_killed_at(step, pair.old, pair.new)
     move(pair.old, pair.new)
     load.wait_more()
@@ -199,12 +199,38 @@ ALTER TABLE postbackd_move.mark ENABLE REPLICA TRIGGER slow;
 """)
 
 
-def test_a_switch_that_would_take_too_long_is_taken_back(pair, receiver):
-    load = Load(pair, receiver)
+def make_switch_slow(pair):
     move_killed_at("copying", pair.old, pair.new)
     sql(pair.old, "INSERT INTO postbackd_move.mark VALUES(1,1) ON CONFLICT DO NOTHING")
     for uri, text in zip((pair.old, pair.new), SLOW_SWITCH):
         sql(uri, "SET TRANSACTION READ WRITE;" + text)
+
+
+def is_fenced(uri):
+    return sql(uri, "SELECT to_regproc('postbackd_move.refuse') IS NOT NULL") == "t"
+
+
+def test_a_move_that_is_killed_between_the_two_goes_on(pair, receiver):
+    """Neither can be written; the next command opens the source again, and ends the switch."""
+    load = Load(pair, receiver)
+    make_switch_slow(pair)
+    process = begin(pair.old, pair.new)
+    eventually(lambda: is_fenced(pair.old), 60, what="the source is fenced")
+    process.kill()
+    process.communicate(timeout=60)
+    assert is_fenced(pair.old) and is_fenced(pair.new)
+    assert "interrupted: run that command again" in move(pair.new, pair.old, status=1)
+    assert "switch is not complete" in move(pair.old, pair.new, "--finish", status=1)
+    move(pair.old, pair.new)
+    assert is_fenced(pair.old) and not is_fenced(pair.new)
+    load.wait_more()
+    load.end()
+    check_same(pair, pair.new, pair.old)
+
+
+def test_a_switch_that_would_take_too_long_is_taken_back(pair, receiver):
+    load = Load(pair, receiver)
+    make_switch_slow(pair)
     said = move(pair.old, pair.new)
     assert said.count("switching") == 2
     assert said.index("--store is in use again") < said.index("2 of 2 nodes use --to")

@@ -213,19 +213,21 @@ static bool follow(struct move *m, bool *ret_stopped)
 
 /* What follows the fence of the source. False: the source may be opened again, unless *ret_decided:
  * nobody knows whether the target is open. */
-static bool open_target(struct move *m, int64_t mark, bool *ret_arrived, bool *ret_decided)
+static bool open_target(struct move *m, int64_t mark, int64_t most_ms, bool *ret_arrived,
+                        bool *ret_decided)
 {
     struct move_server *to = &m->to;
     *ret_arrived = *ret_decided = false;
-    if (!went(m, to, move_wait_mark(to, mark, SWITCH_MOST_MS, ret_arrived)))
+    if (!went(m, to, move_wait_mark(to, mark, most_ms, ret_arrived)))
         return false;
     if (!*ret_arrived)
         return true;
     /* from here on the source will follow */
     if (!went(m, to, move_make_slot(to, &m->from, true)))
         return false;
-    *ret_decided = true;
-    return went(m, to, move_unfence(to));
+    bool good = went(m, to, move_unfence(to));
+    *ret_decided = !good && move_is_lost(to);
+    return good;
 }
 
 /* *ret_arrived false: the last rows took too long, and the source is open again. */
@@ -236,14 +238,17 @@ static bool try_switch(struct move *m, bool *ret_arrived)
     say(m, "switching");
     if (!went(m, &m->from, move_fence(&m->from, &mark)))
         return false;
-    bool good = open_target(m, mark, ret_arrived, &decided);
+    int64_t left_ms = begin_ms + SWITCH_MOST_MS - env_mono_ms(env_real());
+    bool good = open_target(m, mark, left_ms, ret_arrived, &decided);
     int64_t took_ms = env_mono_ms(env_real()) - begin_ms;
     if (good && *ret_arrived) {
         say(m, "switched: no database could be written for %" PRId64 " ms", took_ms);
         return true;
     }
     if (decided)
-        return false;
+        return refuse(m,
+                      "--to: %s: nobody knows which database is in use: run the same command again",
+                      buf_c(&m->to.pg.why));
     if (!move_unfence(&m->from))
         return refuse(m, "--store: %s: no database can be written: run the same command again",
                       buf_c(&m->from.pg.why));

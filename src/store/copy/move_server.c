@@ -12,9 +12,9 @@
 #define MARK_LOOK_MS 5
 #define SLOT_PATIENCE_MS 10000
 /* A waiting lock: a vacuum is asked to leave after the deadlock timeout, which is 1 s otherwise. */
-#define FENCE_LOCK_MS "1000"
+#define FENCE_LOCK_MS "300"
 #define FENCE_DEADLOCK_MS "20"
-#define FENCE_TRIES 5
+#define FENCE_TRIES 4
 
 static const char its_sub[] = "subname='" PG_MOVE_NAME "' AND subdbid=(SELECT oid FROM pg_database"
                               " WHERE datname=current_database())";
@@ -330,17 +330,21 @@ bool move_fence(struct move_server *s, int64_t *ret_mark)
     return false;
 }
 
+/* A vacuum that prevents a wraparound does not leave its table. */
 bool move_unfence(struct move_server *s)
 {
-    begin_short(s);
-    pg_exec(&s->pg, "DROP FUNCTION IF EXISTS " PG_MOVE_NAME ".refuse() CASCADE");
-    pg_exec(&s->pg, "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I RESET"
-                    " default_transaction_read_only',current_database()); END $$");
-    pg_commit(&s->pg);
-    if (pg_sync(&s->pg) != PG_OK)
-        return false;
-    s->fenced = false;
-    return true;
+    for (int i = 0; i < FENCE_TRIES; i++) {
+        begin_short(s);
+        pg_exec(&s->pg, "DROP FUNCTION IF EXISTS " PG_MOVE_NAME ".refuse() CASCADE");
+        pg_exec(&s->pg, "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I RESET"
+                        " default_transaction_read_only',current_database()); END $$");
+        pg_commit(&s->pg);
+        enum pg_fate fate = pg_sync(&s->pg);
+        s->fenced &= fate != PG_OK;
+        if (fate != PG_NOT_NOW)
+            return fate == PG_OK;
+    }
+    return false;
 }
 
 /* --- how far it is ---------------------------------------------------------------------------- */

@@ -57,7 +57,12 @@ MUST_CHECK bool move_forget(struct move_server *s);
 /* Ends all sessions and lets nothing but replicated rows in. *ret_mark: the last row written; NULL:
  * without a mark. */
 MUST_CHECK bool move_fence(struct move_server *s, int64_t *ret_mark);
+/* False: it is still fenced, or the connection was lost and nobody knows (move_is_lost). */
 MUST_CHECK bool move_unfence(struct move_server *s);
+static inline bool move_is_lost(const struct move_server *s)
+{
+    return !s->pg.connection;
+}
 
 MUST_CHECK bool move_mark(struct move_server *s, int64_t *ret_mark);
 /* Waits at most so long until the mark is here. */
