@@ -3,6 +3,7 @@
 
 #include "accounts/document.h"
 #include "accounts/entry.h"
+#include "accounts/render.h"
 #include "base/alloc.h"
 
 #include <sodium.h>
@@ -117,6 +118,14 @@ enum change_result accounts_refusal(const struct problems *faults)
         if (strcmp(p->code, "conflict") != 0)
             return CHANGE_INVALID;
     return CHANGE_CONFLICT;
+}
+
+enum change_result accounts_judge_patch(const struct problems *faults, struct str if_match,
+                                        uint64_t version)
+{
+    if (faults->count)
+        return CHANGE_INVALID;
+    return etag_matches(if_match, version) ? CHANGE_READY : CHANGE_STALE;
 }
 
 static void print_document(struct accounts *accounts, struct change *change)

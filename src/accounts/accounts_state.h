@@ -37,3 +37,8 @@ void accounts_put(struct directory *d, enum account_kind kind, void *entry);
 
 /* What a failed validation comes to: a taken id is a conflict only when nothing else is wrong. */
 enum change_result accounts_refusal(const struct problems *faults);
+
+/* The same for a patch of an entry of that version: CHANGE_INVALID, CHANGE_STALE, or CHANGE_READY:
+ * it can be made. */
+enum change_result accounts_judge_patch(const struct problems *faults, struct str if_match,
+                                        uint64_t version);

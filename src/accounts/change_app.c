@@ -3,7 +3,6 @@
 #include "accounts/client_certificate.h"
 #include "accounts/entry.h"
 #include "accounts/names.h"
-#include "accounts/render.h"
 #include "domain/money.h"
 #include "domain/signature.h"
 
@@ -212,11 +211,8 @@ enum change_result change_patch_app(struct accounts *accounts, struct str app_id
     a.version++;
     if (a.enabled && !now->enabled)
         a.enabled_since_ms = env_wall_ms(accounts->options.env);
-    if (faults->count)
-        result = CHANGE_INVALID;
-    else if (if_match.p && !etag_matches(if_match, now->version))
-        result = CHANGE_STALE;
-    else
+    result = accounts_judge_patch(faults, if_match, now->version);
+    if (result == CHANGE_READY)
         result = accounts_app_ready(accounts, &a, faults, ret_change);
     app_unref(now);
     return result;

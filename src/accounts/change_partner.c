@@ -2,7 +2,6 @@
 #include "accounts/accounts_state.h"
 #include "accounts/entry.h"
 #include "accounts/names.h"
-#include "accounts/render.h"
 
 static const struct field_rule partner_rules[] = {
     {"PartnerId", true, false},      {"Name", true, true},
@@ -80,14 +79,10 @@ enum change_result change_patch_partner(struct accounts *accounts, struct str pa
     if (fields_check(&f, partner_rules, ARRAY_LEN(partner_rules)))
         partner_fields(&f, accounts->options.sends_mail, &p);
     p.version++;
-    if (faults->count) {
-        result = CHANGE_INVALID;
-    } else if (if_match.p && !etag_matches(if_match, now->version)) {
-        result = CHANGE_STALE;
-    } else {
+    result = accounts_judge_patch(faults, if_match, now->version);
+    if (result == CHANGE_READY) {
         struct partner *entry = partner_pack(&p);
         accounts_ready(accounts, ret_change, ACCOUNT_PARTNER, entry, entry->id);
-        result = CHANGE_READY;
     }
     partner_unref(now);
     return result;
@@ -169,14 +164,10 @@ enum change_result change_patch_client(struct accounts *accounts, struct str cli
     if (fields_check(&f, client_rules, ARRAY_LEN(client_rules)))
         client_fields(&f, &c);
     c.version++;
-    if (faults->count) {
-        result = CHANGE_INVALID;
-    } else if (if_match.p && !etag_matches(if_match, now->version)) {
-        result = CHANGE_STALE;
-    } else {
+    result = accounts_judge_patch(faults, if_match, now->version);
+    if (result == CHANGE_READY) {
         struct client *entry = client_pack(&c);
         accounts_ready(accounts, ret_change, ACCOUNT_CLIENT, entry, entry->id);
-        result = CHANGE_READY;
     }
     client_unref(now);
     return result;

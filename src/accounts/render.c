@@ -134,5 +134,5 @@ bool etag_matches(struct str if_match, uint64_t version)
 {
     char etag[ETAG_MAX];
     etag_print(etag, version);
-    return etag_listed_strong(if_match, str_of(etag));
+    return !if_match.p || etag_listed_strong(if_match, str_of(etag));
 }

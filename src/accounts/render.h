@@ -15,7 +15,7 @@ void render_key(struct json_writer *w, const struct api_key *k, struct str key_t
                 struct str creator, bool creator_gone);
 
 /* The ETag of a version, quotes included, and what If-Match says about it (RFC 9110, section
- * 13.1.1): "*", or a list with the same strong tag. */
+ * 13.1.1): "*", or a list with the same strong tag. Without If-Match, every version matches. */
 #define ETAG_MAX 32
 void etag_print(char ret_text[ETAG_MAX], uint64_t version);
 bool etag_matches(struct str if_match, uint64_t version);

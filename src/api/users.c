@@ -229,7 +229,7 @@ static bool patch_judge(struct people_job *job)
     fields_bool(&job->fields, "Enabled", &next.enabled);
     if (job->c->problems.count)
         return job_refuse(job, 400, NULL);
-    if (if_match.p && !etag_matches(if_match, job->user->version))
+    if (!etag_matches(if_match, job->user->version))
         return job_refuse(job, 412, "The user has changed since the version that If-Match names.");
     bool loses = next.role != job->user->role || (job->user->enabled && !next.enabled);
     if (loses && !may_lose(job))

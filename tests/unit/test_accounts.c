@@ -270,6 +270,7 @@ static void versions_guard_changes(void)
     CHECK(!etag_matches(STR("v12"), 12));
     CHECK(!etag_matches(STR("\"v1\""), 12));
     CHECK(!etag_matches(STR(""), 12));
+    CHECK(etag_matches(STR_NONE, 12)); /* there is no If-Match */
     fixture_open(&f);
     REQUIRE(fixture_partner(&f, "{\"PartnerId\":\"p1\"}"));
     CHECK_EQ_INT(change_patch_partner(f.accounts, STR("p1"), false, STR("\"v2\""),
