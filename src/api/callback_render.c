@@ -72,11 +72,7 @@ static void json_headers(struct json_writer *w, struct str all)
 /* How it ended. */
 static void render_end(struct json_writer *w, const struct attempt *a)
 {
-    json_key(w, "Status");
-    if (a->status)
-        json_int(w, a->status);
-    else
-        json_null(w);
+    json_key_int_or_null(w, "Status", a->status);
     json_key_c(w, "Class", a->class == ATTEMPT_OK ? NULL : attempt_class_name(a->class));
     json_key_string(w, "Detail", a->detail.n ? a->detail : STR_NONE);
 }
@@ -201,11 +197,7 @@ static void render_given(struct call *c, struct json_writer *w, const struct eve
 {
     json_key_string(w, "SessionId", e->session_id);
     json_key_string(w, "Mid", e->mid);
-    json_key(w, "OfferId");
-    if (e->offer_id)
-        json_int(w, e->offer_id);
-    else
-        json_null(w);
+    json_key_int_or_null(w, "OfferId", e->offer_id);
     json_key_string(w, "OfferTitle", e->offer_title);
     json_key_string(w, "OfferGoalId", e->offer_goal_id);
     json_key_string(w, "OriginalRewardId", e->original_reward_id);

@@ -89,11 +89,7 @@ static void print_last_error(struct json_writer *w, const struct lane_health *h)
     json_object(w);
     json_key_time_or_null(w, "At", h->last_error_ms);
     json_key_c(w, "Class", attempt_class_name(h->last_class));
-    json_key(w, "Status");
-    if (h->last_status)
-        json_int(w, h->last_status);
-    else
-        json_null(w);
+    json_key_int_or_null(w, "Status", h->last_status);
     json_key_c(w, "Detail", h->last_detail);
     json_key_c(w, "Fix", attempt_fix(h->last_class, h->last_status));
     json_end_object(w);

@@ -157,11 +157,7 @@ static void print_forward(struct json_writer *w, const struct forward *one)
     json_object(w);
     json_key_string(w, "RewardId", reward_id_of(one));
     json_key_time_or_null(w, "At", one->at_ms);
-    json_key(w, "Status");
-    if (one->status)
-        json_int(w, one->status);
-    else
-        json_null(w);
+    json_key_int_or_null(w, "Status", one->status);
     json_key_int(w, "DurationMs", one->duration_ms);
     json_key_string(w, "Detail", (struct str){one->detail, one->detail_bytes});
     json_end_object(w);

@@ -125,6 +125,14 @@ void json_key_int(struct json_writer *w, const char *name, int64_t v)
     json_int(w, v);
 }
 
+void json_key_int_or_null(struct json_writer *w, const char *name, int64_t v)
+{
+    if (v)
+        json_key_int(w, name, v);
+    else
+        json_key_c(w, name, NULL);
+}
+
 void json_key_bool(struct json_writer *w, const char *name, bool v)
 {
     json_key(w, name);

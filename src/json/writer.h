@@ -28,6 +28,7 @@ void json_key_array(struct json_writer *w, const char *name);
 void json_key_string(struct json_writer *w, const char *name, struct str s); /* absent: null */
 void json_key_c(struct json_writer *w, const char *name, const char *s);     /* NULL: null */
 void json_key_int(struct json_writer *w, const char *name, int64_t v);
+void json_key_int_or_null(struct json_writer *w, const char *name, int64_t v); /* 0: null */
 void json_key_bool(struct json_writer *w, const char *name, bool v);
 void json_key_money(struct json_writer *w, const char *name, __int128 micros, int min_digits);
 void json_key_time(struct json_writer *w, const char *name, int64_t ms);

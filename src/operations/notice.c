@@ -248,11 +248,7 @@ static void print_error(struct json_writer *w, const struct notice *n)
     json_object(w);
     json_key_time_or_null(w, "At", n->error_ms);
     json_key_c(w, "Class", attempt_class_name(n->class));
-    json_key(w, "Status");
-    if (n->status)
-        json_int(w, n->status);
-    else
-        json_null(w);
+    json_key_int_or_null(w, "Status", n->status);
     json_key_c(w, "Detail", n->detail);
     json_key_c(w, "Fix", attempt_fix(n->class, n->status));
     json_end_object(w);
