@@ -192,10 +192,7 @@ bool document_read_app(struct arena *arena, const struct json *document, const s
                       "the document is damaged";
     bool good = opened && app_pack(&a, ret, &why);
     if (!good) {
-        struct buf sentence = {0};
-        buf_printf(&sentence, "the document of app %.*s: %s", STR_ARG(a.id), why);
-        *ret_why = arena_str(arena, buf_str(&sentence));
-        buf_free(&sentence);
+        *ret_why = arena_print(arena, "the document of app %.*s: %s", STR_ARG(a.id), why);
     }
     wipe_secrets(&a.secrets);
     sodium_memzero((void *)a.certificate.key.p, a.certificate.key.n);

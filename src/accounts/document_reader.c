@@ -19,13 +19,11 @@ bool document_read_end(const struct document_reader *r, const char *kind, struct
 {
     if (!r->faults.count)
         return true;
-    struct buf why = {0};
-    buf_printf(&why, "the document of %s %.*s: %.*s %s", kind, STR_ARG(name),
-               STR_ARG(r->faults.first->field),
-               r->is_sealed ? "cannot be opened: the master key is another one, or it is damaged"
-                            : "is missing or wrong");
-    *ret_why = arena_str(r->arena, buf_str(&why));
-    buf_free(&why);
+    *ret_why = arena_print(r->arena, "the document of %s %.*s: %.*s %s", kind, STR_ARG(name),
+                           STR_ARG(r->faults.first->field),
+                           r->is_sealed
+                               ? "cannot be opened: the master key is another one, or it is damaged"
+                               : "is missing or wrong");
     return false;
 }
 

@@ -76,10 +76,7 @@ bool accounts_load(struct accounts *accounts, struct arena *arena, enum account_
         accounts_put(accounts->options.directory, kind, entry);
         return true;
     }
-    struct buf sentence = {0};
-    buf_printf(&sentence, "stored account entry %.*s: %.*s", STR_ARG(id), STR_ARG(why));
-    *ret_why = arena_str(arena, buf_str(&sentence));
-    buf_free(&sentence);
+    *ret_why = arena_print(arena, "stored account entry %.*s: %.*s", STR_ARG(id), STR_ARG(why));
     return false;
 }
 
@@ -162,21 +159,18 @@ static bool clusters_are_named(struct accounts *accounts, struct arena *arena, s
 {
     struct directory *d = accounts->options.directory;
     uint32_t count = cluster_count(accounts);
-    struct buf why = {0};
+    bool good = true;
     directory_read_lock(d);
-    for (uint32_t no = 1; no < directory_end_locked(d, ACCOUNT_PARTNER); no++) {
+    for (uint32_t no = 1; good && no < directory_end_locked(d, ACCOUNT_PARTNER); no++) {
         const struct partner *p = directory_partner_locked(d, no);
-        if (p && p->cluster >= count && why.n == 0)
-            buf_printf(&why,
-                       "the events of partner %.*s are in cluster %u: name it with"
-                       " --store-cluster",
-                       STR_ARG(p->id), p->cluster);
+        good = !p || p->cluster < count;
+        if (!good)
+            *ret_why = arena_print(arena,
+                                   "the events of partner %.*s are in cluster %u: name it with"
+                                   " --store-cluster",
+                                   STR_ARG(p->id), p->cluster);
     }
     directory_unlock(d);
-    bool good = why.n == 0;
-    if (!good)
-        *ret_why = arena_str(arena, buf_str(&why));
-    buf_free(&why);
     return good;
 }
 
@@ -189,10 +183,8 @@ bool accounts_loaded(struct accounts *accounts, struct arena *arena, struct str 
     struct str orphan = first_orphan(accounts->options.directory, arena, &kind);
     if (!orphan.p)
         return true;
-    struct buf sentence = {0};
-    buf_printf(&sentence, "stored account entries do not fit together: %s %.*s belongs to none",
-               kind, STR_ARG(orphan));
-    *ret_why = arena_str(arena, buf_str(&sentence));
-    buf_free(&sentence);
+    *ret_why =
+        arena_print(arena, "stored account entries do not fit together: %s %.*s belongs to none",
+                    kind, STR_ARG(orphan));
     return false;
 }

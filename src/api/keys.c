@@ -58,10 +58,8 @@ static void render_created(struct mutation *m, struct json_writer *w)
 
 void keys_post(struct call *c)
 {
-    struct buf location = {0};
-    buf_printf(&location, "/api/v1/partners/%.*s/keys/", STR_ARG(c->partner->id));
-    struct str kept = arena_str(&c->r->arena, buf_str(&location));
-    buf_free(&location);
+    struct str kept =
+        arena_print(&c->r->arena, "/api/v1/partners/%.*s/keys/", STR_ARG(c->partner->id));
     mutate(c, true, create, render_created, 201, kept.p);
 }
 

@@ -34,9 +34,8 @@ struct people_job *people_job_new(struct call *c, bool with_body)
     job->body = body;
     job->fields = (struct fields){.body = body, .faults = &c->problems};
     job->status = 200;
-    job->address = arena_str(&c->r->arena, buf_str(&address));
+    job->address = arena_take(&c->r->arena, &address);
     job->agent = read_agent(c);
-    buf_free(&address);
     return job;
 }
 

@@ -68,9 +68,7 @@ struct str provider_return_url(struct call *c)
     struct buf url = {0};
     person_print_base_url(&url, c);
     buf_add_c(&url, RETURN_PATH);
-    struct str kept = arena_str(&c->r->arena, buf_str(&url));
-    buf_free(&url);
-    return kept;
+    return arena_take(&c->r->arena, &url);
 }
 
 void provider_say_refused(struct people_job *job, const struct oidc_ask *ask)

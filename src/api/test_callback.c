@@ -166,8 +166,7 @@ static void print_body(struct testing *t)
 {
     struct buf body = {0};
     t->test.event.signature_offset = payload_print(&body, &t->test.event, &t->options);
-    t->test.event.body = arena_str(&t->test.arena, buf_str(&body));
-    buf_free(&body);
+    t->test.event.body = arena_take(&t->test.arena, &body);
 }
 
 /* "Name: value\r\n" lines as an object. */
@@ -270,12 +269,11 @@ static void print_request(struct testing *t, struct buf *url_room)
     request_print_lines(&lines, buf_str(&fixed));
     request_print_log(&log, buf_str(&lines), &x);
     test->attempt.url = url_masked(set, url_room);
-    test->attempt.request_headers = arena_str(&test->arena, buf_str(&log));
+    test->attempt.request_headers = arena_take(&test->arena, &log);
     request_free(&request);
     buf_free(&agent);
     buf_free(&fixed);
     buf_free(&lines);
-    buf_free(&log);
 }
 
 static void show(struct testing *t)

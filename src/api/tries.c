@@ -44,9 +44,7 @@ static struct str joined(struct people_job *job, const char *kind, struct str a,
     buf_add_c(&text, kind);
     buf_add_str(&text, a);
     buf_add_str(&text, b);
-    struct str kept = arena_str(&job->c->r->arena, buf_str(&text));
-    buf_free(&text);
-    return kept;
+    return arena_take(&job->c->r->arena, &text);
 }
 
 /* The device of an earlier sign-in as whoever has this Email; absent: none. */

@@ -2,7 +2,7 @@
 #include "base/arena.h"
 
 #include "base/alloc.h"
-#include "base/check.h"
+#include "base/buf.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -78,6 +78,23 @@ struct str arena_str(struct arena *a, struct str s)
         memcpy(p, s.p, s.n);
     p[s.n] = '\0';
     return (struct str){p, s.n};
+}
+
+struct str arena_take(struct arena *a, struct buf *b)
+{
+    struct str s = arena_str(a, buf_str(b));
+    buf_free(b);
+    return s;
+}
+
+struct str arena_print(struct arena *a, const char *fmt, ...)
+{
+    struct buf b = {0};
+    va_list ap;
+    va_start(ap, fmt);
+    buf_vprintf(&b, fmt, ap);
+    va_end(ap);
+    return arena_take(a, &b);
 }
 
 static void free_chunks(struct arena_chunk *c)

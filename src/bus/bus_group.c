@@ -68,8 +68,7 @@ static void read_message(struct bus *b, const rd_kafka_message_t *m, int64_t now
             intake_print_unread(&text, result, why);
     }
     if (text.n)
-        ret->failure = arena_str(&b->group.arena, buf_str(&text));
-    buf_free(&text);
+        ret->failure = arena_take(&b->group.arena, &text);
 }
 
 /* --- clients that other nodes know: as api/events.c has it ----------------------------------- */
@@ -131,8 +130,7 @@ static void add_rejection(void *context, const struct intake_rejection *r)
     l->reason = arena_str(arena, first->detail);
     l->field = arena_str(arena, first->field);
     l->code = str_of(first->code);
-    l->rejection = arena_str(arena, buf_str(&json));
-    buf_free(&json);
+    l->rejection = arena_take(arena, &json);
 }
 
 static void add_letters(struct bus *b, const struct read_message *read, size_t n,

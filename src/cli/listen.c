@@ -67,8 +67,7 @@ static enum asked ask(struct listening *l, const char *path, const struct json *
     struct json *answer = NULL;
     struct str why;
     int status = client_request(l->server, "GET", path, "", STR_NONE, &text);
-    struct str kept = arena_str(&l->arena, buf_str(&text));
-    buf_free(&text);
+    struct str kept = arena_take(&l->arena, &text);
     bool readable =
         status && json_parse(&l->arena, kept, &answer, &why) && answer->type == JSON_OBJECT;
     if (status != 200)

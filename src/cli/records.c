@@ -28,8 +28,7 @@ static bool fail(struct records_reader *in, const char *fmt, ...)
     va_start(ap, fmt);
     buf_vprintf(&text, fmt, ap);
     va_end(ap);
-    *in->ret_why = arena_str(&in->r->arena, buf_str(&text));
-    buf_free(&text);
+    *in->ret_why = arena_take(&in->r->arena, &text);
     return false;
 }
 

@@ -24,8 +24,7 @@ static bool fail(struct settings *s, struct str *ret_why, enum option_id id, con
     buf_printf(&text, "%s: ", option_table[id].name);
     url_print_text_masked(&text, settings_text(s, id)); /* a store's URL may carry a password */
     buf_printf(&text, ": %s", why);
-    *ret_why = arena_str(&s->arena, buf_str(&text));
-    buf_free(&text);
+    *ret_why = arena_take(&s->arena, &text);
     return false;
 }
 
@@ -247,10 +246,8 @@ static bool read_mail(struct settings *s, struct daemon_options *o, struct str *
     for (size_t i = 0; i < ARRAY_LEN(with_url) && !o->mail.url; i++) {
         if (!settings_text(s, with_url[i]).p)
             continue;
-        struct buf text = {0};
-        buf_printf(&text, "%s: --smtp-url is needed, too.", option_table[with_url[i]].name);
-        *ret_why = arena_str(&s->arena, buf_str(&text));
-        buf_free(&text);
+        *ret_why = arena_print(&s->arena, "%s: --smtp-url is needed, too.",
+                               option_table[with_url[i]].name);
         return false;
     }
     if (!read_daily_minute(s, &o->daily_mail_minute, ret_why))
@@ -304,10 +301,7 @@ static bool check_master_key(struct settings *s, const char *variable, struct st
     bool good = master_key_parse(text, key, &why);
     sodium_memzero(key, sizeof key);
     if (!good) {
-        struct buf sentence = {0};
-        buf_printf(&sentence, "%s: %s", variable, why);
-        *ret_why = arena_str(&s->arena, buf_str(&sentence));
-        buf_free(&sentence);
+        *ret_why = arena_print(&s->arena, "%s: %s", variable, why);
     }
     return good;
 }

@@ -22,8 +22,7 @@ static bool fail(struct settings *s, struct str *ret_why, const char *fmt, ...)
     va_start(ap, fmt);
     buf_vprintf(&text, fmt, ap);
     va_end(ap);
-    *ret_why = arena_str(&s->arena, buf_str(&text));
-    buf_free(&text);
+    *ret_why = arena_take(&s->arena, &text);
     return false;
 }
 

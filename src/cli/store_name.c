@@ -22,7 +22,6 @@ bool store_name_read(struct settings *s, enum option_id id, struct store_name *r
         buf_add_c(&why, ": neither sqlite:DIR nor postgresql://...");
     }
     if (why.n)
-        *ret_why = arena_str(&s->arena, buf_str(&why));
-    buf_free(&why);
+        *ret_why = arena_take(&s->arena, &why);
     return ret->uri || ret->directory;
 }

@@ -73,13 +73,6 @@ static int ask(struct user_call *u, const char *method, struct buf path, struct 
     return result;
 }
 
-static struct str written(struct user_call *u, struct buf *body)
-{
-    struct str kept = arena_str(&u->arena, buf_str(body));
-    buf_free(body);
-    return kept;
-}
-
 static void print_link(const struct json *object)
 {
     printf("%.*s\n", STR_ARG(json_member_text(object, "Link")));
@@ -103,7 +96,7 @@ static int add(struct user_call *u)
         json_key_string(&w, "Name", name);
     }
     json_end_object(&w);
-    int status = ask(u, "POST", path_of(u, STR(""), ""), written(u, &body), &object);
+    int status = ask(u, "POST", path_of(u, STR(""), ""), arena_take(&u->arena, &body), &object);
     if (status == 0)
         print_link(object);
     return status;
@@ -168,7 +161,7 @@ static int about(struct user_call *u, const char *method, const char *rest, stru
         return status;
     struct buf path = {0};
     buf_printf(&path, "/%.*s%s", STR_ARG(u->user_id), rest);
-    struct str kept = written(u, &path);
+    struct str kept = arena_take(&u->arena, &path);
     return ask(u, method, path_of(u, kept, ""), body, ret_object);
 }
 

@@ -135,9 +135,7 @@ static struct str print_to_arena(struct arena *arena, const struct address *a)
 {
     struct buf text = {0};
     address_print(&text, a);
-    struct str kept = arena_str(arena, buf_str(&text));
-    buf_free(&text);
-    return kept;
+    return arena_take(arena, &text);
 }
 
 static bool take_host(struct arena *arena, struct str host, struct url *url, const char **ret_why)

@@ -326,7 +326,5 @@ struct str http_header_list(struct http_request *r, const char *lower_name)
         buf_add_c(&joined, joined.n ? ", " : "");
         buf_add_str(&joined, r->headers[i].value);
     }
-    struct str kept = arena_str(&r->arena, buf_str(&joined));
-    buf_free(&joined);
-    return kept;
+    return arena_take(&r->arena, &joined);
 }

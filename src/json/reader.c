@@ -193,10 +193,7 @@ static bool parse(struct arena *arena, struct str text, bool marks_unusable,
     if (walk_value(&w, root, 0) && (peek(&w) != '\0' || w.at < text.n))
         fault(&w, "something follows the value", w.at);
     if (w.why) {
-        struct buf why = {0};
-        buf_printf(&why, "%s at byte %zu", w.why, w.why_at);
-        *ret_why = arena_str(arena, buf_str(&why));
-        buf_free(&why);
+        *ret_why = arena_print(arena, "%s at byte %zu", w.why, w.why_at);
         return false;
     }
     *ret_value = root;

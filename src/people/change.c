@@ -120,13 +120,6 @@ bool people_reseal(struct people *p, struct people_change *change)
 
 /* --- documents and applying ------------------------------------------------------------------- */
 
-static struct str keep(struct people_change *change, struct buf *document)
-{
-    struct str kept = arena_str(&change->arena, buf_str(document));
-    buf_free(document);
-    return kept;
-}
-
 size_t people_change_parts(struct people *p, struct people_change *change,
                            struct object_part ret_parts[PEOPLE_PARTS_MAX])
 {
@@ -136,14 +129,14 @@ size_t people_change_parts(struct people *p, struct people_change *change,
         if (!change->remove_user)
             user_print_document(&document, change->user, &p->options.vault, p->options.env);
         change->user->under_second_key = false;
-        ret_parts[n++] =
-            (struct object_part){OBJECT_USER, change->user->id,
-                                 change->remove_user ? STR_NONE : keep(change, &document)};
+        ret_parts[n++] = (struct object_part){
+            OBJECT_USER, change->user->id,
+            change->remove_user ? STR_NONE : arena_take(&change->arena, &document)};
     }
     if (change->session) {
         session_print_document(&document, change->session);
-        ret_parts[n++] =
-            (struct object_part){OBJECT_SESSION, change->session->id, keep(change, &document)};
+        ret_parts[n++] = (struct object_part){OBJECT_SESSION, change->session->id,
+                                              arena_take(&change->arena, &document)};
     }
     for (size_t i = 0; i < change->ended_count; i++)
         ret_parts[n++] = (struct object_part){OBJECT_SESSION, change->ended[i]->id, STR_NONE};

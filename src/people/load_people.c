@@ -5,10 +5,7 @@
 
 static bool fail(struct arena *arena, struct str id, struct str why, struct str *ret_why)
 {
-    struct buf sentence = {0};
-    buf_printf(&sentence, "stored entry %.*s: %.*s", STR_ARG(id), STR_ARG(why));
-    *ret_why = arena_str(arena, buf_str(&sentence));
-    buf_free(&sentence);
+    *ret_why = arena_print(arena, "stored entry %.*s: %.*s", STR_ARG(id), STR_ARG(why));
     return false;
 }
 

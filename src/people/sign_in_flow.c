@@ -36,9 +36,7 @@ struct str sign_in_flow_make(struct people *p, struct arena *arena, struct str w
     buf_printf(&cookie, "%s.%" PRId64 ".%.*s.%.*s", text,
                env_wall_ms(p->options.env) + SIGN_IN_FLOW_MS, STR_ARG(way), STR_ARG(begun_by));
     ASSERT(cookie.n <= SIGN_IN_FLOW_BYTES_MOST);
-    struct str kept = arena_str(arena, buf_str(&cookie));
-    buf_free(&cookie);
-    return kept;
+    return arena_take(arena, &cookie);
 }
 
 bool sign_in_flow_read(struct people *p, struct str cookie, struct sign_in_flow *ret)

@@ -95,19 +95,13 @@ static struct str print_entry(struct audit *audit, const struct actor *by,
     print_state(&w, "After", &note->after);
     json_end_object(&w);
     partner_unref(partner);
-    struct str kept = arena_str(arena, buf_str(&to));
-    buf_free(&to);
-    return kept;
+    return arena_take(arena, &to);
 }
 
 static struct str key_of(struct arena *arena, uint32_t account_no, const char *id)
 {
     char scope[16];
-    struct buf key = {0};
-    buf_printf(&key, "%s%s", scope_of(account_no, scope), id);
-    struct str kept = arena_str(arena, buf_str(&key));
-    buf_free(&key);
-    return kept;
+    return arena_print(arena, "%s%s", scope_of(account_no, scope), id);
 }
 
 size_t audit_parts(struct audit *audit, const struct actor *by, const struct audit_note *note,

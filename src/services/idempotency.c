@@ -129,9 +129,7 @@ static struct str print_record(const struct idempotency_key *key, const struct o
     json_key_int(&w, "Number", key->number);
     json_key_int(&w, "Account", key->account_no);
     json_end_object(&w);
-    struct str kept = arena_str(arena, buf_str(&to));
-    buf_free(&to);
-    return kept;
+    return arena_take(arena, &to);
 }
 
 static bool read_text(const struct json *object, const char *name, size_t most, char *ret)

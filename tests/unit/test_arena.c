@@ -4,6 +4,7 @@
 #include "check.h"
 
 #include "base/arena.h"
+#include "base/buf.h"
 
 #include <stdint.h>
 
@@ -58,6 +59,24 @@ static void copies_end_with_nul_and_absent_stays_absent(void)
     arena_free(&a);
 }
 
+static void buffers_are_taken_and_texts_printed(void)
+{
+    struct arena a = {0};
+    struct buf b = {0};
+    buf_add_c(&b, "bytes");
+    struct str taken = arena_take(&a, &b);
+    CHECK_STR(taken, "bytes");
+    CHECK_EQ_INT(taken.p[5], '\0');
+    CHECK(b.p == NULL);
+    struct str printed = arena_print(&a, "%s and %d", "text", 12);
+    CHECK_STR(printed, "text and 12");
+    CHECK_EQ_INT(printed.p[11], '\0');
+    struct str empty = arena_print(&a, "%s", "");
+    CHECK(empty.p != NULL);
+    CHECK_EQ_UINT(empty.n, 0);
+    arena_free(&a);
+}
+
 static void reset_gives_the_memory_again(void)
 {
     struct arena a = {0};
@@ -89,6 +108,7 @@ int main(void)
     RUN(nothing_is_a_place_too);
     RUN(zalloc_is_zero_where_others_wrote);
     RUN(copies_end_with_nul_and_absent_stays_absent);
+    RUN(buffers_are_taken_and_texts_printed);
     RUN(reset_gives_the_memory_again);
     RUN(absurd_sizes_are_a_programmers_error);
     return check_done("arena");
