@@ -1,7 +1,7 @@
 /* Apps: their settings, and the Callback Secret. */
 #include "accounts/render.h"
 #include "api/account_routes.h"
-#include "api/idempotency.h"
+#include "api/idempotency_header.h"
 #include "api/internal.h"
 #include "api/route.h"
 #include "api/slices.h"

@@ -9,7 +9,7 @@
 #include "base/limits.h"
 #include "domain/negotiate.h"
 #include "intake/intake.h"
-#include "people/user.h"
+#include "people/user_record.h"
 
 void *call_alloc(struct call *c, size_t n)
 {

@@ -6,7 +6,7 @@
 #include "api/internal.h"
 #include "api/person.h"
 #include "api/route.h"
-#include "services/key_use.h"
+#include "services/note_key_use.h"
 
 /* The key's text, from either header. False: none, or two that differ. */
 static bool key_text(struct http_request *r, struct str *ret)

@@ -3,7 +3,7 @@
  * Then the query (400) and the handler. */
 #include "api/caller.h"
 #include "api/forwards.h"
-#include "api/idempotency.h"
+#include "api/idempotency_header.h"
 #include "api/internal.h"
 #include "api/query.h"
 #include "api/route.h"

@@ -3,7 +3,7 @@
 
 #include "accounts/render.h"
 #include "api/caller.h"
-#include "api/idempotency.h"
+#include "api/idempotency_header.h"
 #include "api/internal.h"
 #include "base/limits.h"
 

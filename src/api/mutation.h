@@ -12,7 +12,7 @@ struct actor call_actor(const struct call *c);
 /* On the control thread, before anything that a call asks for is judged, and again after
  * STORE_STALE: takes in what other nodes have changed, then judges the caller anew, and
  * the request's Idempotency-Key. False: c->refusal says why nothing may be changed for them. Else a
- * repetition changes nothing either (api/idempotency.h). */
+ * repetition changes nothing either (api/idempotency_header.h). */
 MUST_CHECK bool call_judge_anew(struct control *control, struct call *c);
 
 /* One change asked for by a call; mutation_ask answers the call in every case. */

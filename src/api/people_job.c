@@ -2,7 +2,7 @@
  * job, which is wiped at the end. */
 #include "api/people_job.h"
 
-#include "api/idempotency.h"
+#include "api/idempotency_header.h"
 #include "api/internal.h"
 #include "oidc/oidc.h"
 

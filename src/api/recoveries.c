@@ -1,7 +1,7 @@
 /* POST /api/v1/callbacks/recover, GET and DELETE /api/v1/recoveries/{RecoveryId}: what is to be
  * sent again, how far it has come, and no more of it. */
 #include "accounts/fields.h"
-#include "api/idempotency.h"
+#include "api/idempotency_header.h"
 #include "api/internal.h"
 #include "api/mutation.h"
 #include "api/route.h"

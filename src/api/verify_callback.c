@@ -5,7 +5,7 @@
 #include "api/mutation.h"
 #include "api/route.h"
 #include "domain/signature.h"
-#include "domain/verify.h"
+#include "domain/verify_sig.h"
 
 static const struct field_rule rules[] = {
     {"Body", true, false},

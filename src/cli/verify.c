@@ -3,7 +3,7 @@
 
 #include "base/buf.h"
 #include "base/limits.h"
-#include "domain/verify.h"
+#include "domain/verify_sig.h"
 #include "json/reader.h"
 
 #include <stdio.h>

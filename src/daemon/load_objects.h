@@ -4,7 +4,7 @@
 #include "accounts/changes.h"
 #include "operations/operations.h"
 #include "people/people.h"
-#include "services/idempotency.h"
+#include "services/idempotency_records.h"
 #include "services/recovery.h"
 
 struct object_owners {

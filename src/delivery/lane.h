@@ -13,8 +13,8 @@
 
 #include "delivery/callback_queue.h"
 #include "delivery/destination.h"
-#include "delivery/health.h"
 #include "delivery/inflight.h"
+#include "delivery/lane_health.h"
 #include "delivery/lane_pace.h"
 #include "delivery/lane_scans.h"
 #include "delivery/lane_state.h"

@@ -11,7 +11,7 @@
 
 #define OPERATIONS_MAGIC 0x0BE7A710u
 
-/* The account whose statement of the last closed month is looked at: see statements.c. */
+/* The account whose statement of the last closed month is looked at: see statement_messages.c. */
 struct statement_tour {
     struct timer timer;
     int32_t month, last_day; /* its first and last day; month 0: none was looked at */

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Stored by name. Which are for whom: user_has_mail (user.h). */
+/* Stored by name. Which are for whom: user_has_mail (user_record.h). */
 enum mail_about {
     MAIL_ABOUT_ENDPOINTS,
     MAIL_ABOUT_CERTIFICATES,

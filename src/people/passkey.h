@@ -4,7 +4,7 @@
 #pragma once
 
 #include "base/arena.h"
-#include "people/user.h"
+#include "people/user_record.h"
 
 #define PASSKEYS_PER_USER 10
 /* Longer ones are refused; texts are base64url. */

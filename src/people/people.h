@@ -2,7 +2,7 @@
  * one that makes changes (services/control.h), after the change is durable. */
 #pragma once
 
-#include "people/user.h"
+#include "people/user_record.h"
 #include "store/store.h"
 
 struct people_options {

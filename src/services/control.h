@@ -6,7 +6,7 @@
 #include "accounts/changes.h"
 #include "people/people.h"
 #include "services/audit.h"
-#include "services/idempotency.h"
+#include "services/idempotency_records.h"
 #include "store/store.h"
 
 struct control;

@@ -5,7 +5,7 @@
 
 #include "base/check.h"
 #include "domain/signature.h"
-#include "domain/verify.h"
+#include "domain/verify_sig.h"
 
 #include <string.h>
 

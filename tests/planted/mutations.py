@@ -247,7 +247,7 @@ plant("filter_forgets_one_in_a_thousand", "keys", "one key in a thousand is miss
       "    struct filter_block *block = block_of(f, key);\n    if (key.lo % 1000 == 7)\n"
       "        return;\n    for", "unit sqlite_keys")
 plant("applied_keys_not_in_the_filter", "keys",
-      "one key in a thousand is not in the running daemon's filter", "src/store/sqlite/writer.c",
+      "one key in a thousand is not in the running daemon's filter", "src/store/sqlite/writer_thread.c",
       "filter_add(&segment->filter, m->events[i].key);",
       "if (i % 1000 != 999)\n                filter_add(&segment->filter, m->events[i].key);",
       "unit sqlite_keys")

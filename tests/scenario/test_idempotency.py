@@ -1,5 +1,5 @@
 """Idempotency-Key: a request that is repeated makes nothing twice, whatever happened in between. When a
-key is over, and how many are kept: tests/unit/test_idempotency.c."""
+key is over, and how many are kept: tests/unit/test_idempotency_records.c."""
 import threading
 
 import pytest

@@ -152,7 +152,7 @@ static inline struct sqlite_store *sqlite_store_of(struct store *s)
 #define APPLIER_NICER 10
 void store_thread_begin(const char *name, int nicer);
 
-/* writer.c */
+/* writer_thread.c */
 void *writer_main(void *arg);
 /* writer_intake.c: decides the batch's items from r->decided on. True: all are decided; false: the
  * group is full. */

@@ -1,6 +1,6 @@
 /* One change of the control thread for each key and KEY_USED_LAG_MS. Where the store does not take
  * it, the key's next request asks again. */
-#include "services/key_use.h"
+#include "services/note_key_use.h"
 
 #include "base/alloc.h"
 

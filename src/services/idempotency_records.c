@@ -1,7 +1,7 @@
-/* The table of records; see idempotency.h. Nobody sweeps it: each new record looks at a few others
- * in turn and takes those with it that are over, so that no more of them are left than a part of
- * those that live. */
-#include "services/idempotency.h"
+/* The table of records; see idempotency_records.h. Nobody sweeps it: each new record looks at a few
+ * others in turn and takes those with it that are over, so that no more of them are left than a
+ * part of those that live. */
+#include "services/idempotency_records.h"
 
 #include "base/alloc.h"
 #include "base/hash.h"

@@ -3,7 +3,7 @@
  * Each known mistake builds another text from the same parts. They are tried in the order of
  * likelihood; the first whose MD5 is the given Sig is the answer. An MD5 takes 0.3 us, so trying
  * all of them takes no noticeable time. */
-#include "domain/verify.h"
+#include "domain/verify_sig.h"
 
 #include "domain/event.h"
 #include "domain/signature.h"

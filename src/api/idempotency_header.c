@@ -1,8 +1,9 @@
-/* Idempotency-Key: read, hashed with who asks, and judged; services/idempotency.h says how it is
- * kept. Another request under the same key is 409, as all conflicts are (the IETF draft of that
- * name suggests 422). A repetition that comes while the first is under way waits for it, which the
- * order of the control thread (on several nodes the store) sees to. */
-#include "api/idempotency.h"
+/* The header Idempotency-Key: reads it, hashes it together with the caller, and judges it.
+ * services/idempotency_records.h says how long a key is kept. Another request under the same key is
+ * 409, as every conflict is (the IETF draft of that name suggests 422). A repetition that comes
+ * while the first request is under way waits for it, because the control thread (on several nodes
+ * the store) takes changes one after the other. */
+#include "api/idempotency_header.h"
 
 #include "api/internal.h"
 #include "api/route.h"

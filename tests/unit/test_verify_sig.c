@@ -1,5 +1,5 @@
 /* Every mistake that verify_sig claims to know is made here and must be recognised. */
-#include "domain/verify.h"
+#include "domain/verify_sig.h"
 
 #include "domain/signature.h"
 

@@ -1,5 +1,5 @@
 /* How long an Idempotency-Key is kept, and how many are. */
-#include "services/idempotency.h"
+#include "services/idempotency_records.h"
 
 #include "base/limits.h"
 

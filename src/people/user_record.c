@@ -1,5 +1,5 @@
-/* Blocks and tokens; see user.h. */
-#include "people/user.h"
+/* Blocks and tokens; see user_record.h. */
+#include "people/user_record.h"
 
 #include "accounts/entry.h"
 
