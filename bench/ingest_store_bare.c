@@ -148,7 +148,7 @@ static void bare_open(struct bare *b, const char *directory)
 }
 
 static void row_bind(sqlite3_stmt *s, const struct event *e, uint32_t segment,
-                     const struct callback_status *status, unsigned counted)
+                     const struct callback_life *life, unsigned counted)
 {
     int at = 1;
     sql_bind_int(s, at++, (int64_t)event_id_of(e->account_no, e->event_no));
@@ -175,14 +175,14 @@ static void row_bind(sqlite3_stmt *s, const struct event *e, uint32_t segment,
     sql_bind_int(s, at++, e->signature_offset);
     sql_bind_int(s, at++, e->cap);
     sql_bind_int(s, at++, segment);
-    sql_bind_int(s, at++, status->state);
-    sql_bind_int(s, at++, status->reason);
-    sql_bind_int(s, at++, status->wait);
-    sql_bind_int(s, at++, status->manual);
-    sql_bind_int(s, at++, status->place.failed_attempts);
-    sql_bind_int(s, at++, status->place.slot);
-    sql_bind_int(s, at++, status->place.due_ms);
-    sql_bind_int(s, at++, status->attempts > 0 ? status->attempts : 0);
+    sql_bind_int(s, at++, life->state);
+    sql_bind_int(s, at++, life->reason);
+    sql_bind_int(s, at++, life->wait);
+    sql_bind_int(s, at++, life->manual);
+    sql_bind_int(s, at++, life->place.failed_attempts);
+    sql_bind_int(s, at++, life->place.slot);
+    sql_bind_int(s, at++, life->place.due_ms);
+    sql_bind_int(s, at++, life->attempts > 0 ? life->attempts : 0);
     sql_bind_int(s, at++, counted);
 }
 
@@ -202,8 +202,8 @@ static void bare_event(struct bare *b, const struct candidate *c)
     sql_bind_int(b->add_key, 4, id);
     sql_run(q, b->add_key);
     ASSERT(sqlite3_changes(q->db) == 1);
-    struct callback_status status = {.lane = lane_of(e.app_no, e.lane), .state = e.state};
-    row_bind(b->add_event, &e, 1, &status, 0);
+    struct callback_life life = {.lane = lane_of(e.app_no, e.lane), .state = e.state};
+    row_bind(b->add_event, &e, 1, &life, 0);
     sql_run(q, b->add_event);
     struct key128 panelist = panelist_key(&b->secret, e.account_no, e.panelist_id);
     sql_bind_int(b->add_panelist, 1, (int64_t)panelist.hi);
@@ -214,7 +214,7 @@ static void bare_event(struct bare *b, const struct candidate *c)
         sql_bind_int(b->add_body, 1, id);
         sql_bind_blob(b->add_body, 2, e.body);
         sql_run(q, b->add_body);
-        sql_bind_int(b->add_due, 1, (int64_t)status.lane);
+        sql_bind_int(b->add_due, 1, (int64_t)life.lane);
         sql_bind_int(b->add_due, 2, e.accepted_ms);
         sql_bind_int(b->add_due, 3, id);
         sql_run(q, b->add_due);

@@ -1,7 +1,7 @@
 /* The rows of docs/state.md, "A callback", as code. */
 #include "domain/callback_life.h"
 
-static void check_standing(const struct callback_status *s)
+static void check_life(const struct callback_life *s)
 {
     switch (s->state) {
     case CALLBACK_PENDING: ASSERT(s->wait != WAIT_NOT); return;
@@ -14,15 +14,15 @@ static void check_standing(const struct callback_status *s)
     UNREACHABLE(); /* it is stored as pending */
 }
 
-static bool is_held_back(const struct callback_status *original)
+static bool is_held_back(const struct callback_life *original)
 {
     return original && original->state == CALLBACK_PENDING;
 }
 
-struct callback_status life_accept(const struct event *e, const struct callback_status *original)
+struct callback_life life_accept(const struct event *e, const struct callback_life *original)
 {
     ASSERT(!original || original->state != CALLBACK_NONE);
-    struct callback_status s = {
+    struct callback_life s = {
         .lane = lane_of(e->app_no, e->lane),
         .state = e->state,
         .reason = e->reason_skipped,
@@ -36,7 +36,7 @@ struct callback_status life_accept(const struct event *e, const struct callback_
 }
 
 /* True if the callback waited for this decision; otherwise the decision is a bug. */
-static bool can_decide(const struct callback_status *s, const struct callback_decision *d)
+static bool can_decide(const struct callback_life *s, const struct callback_decision *d)
 {
     switch (s->state) {
     case CALLBACK_PENDING: return true;
@@ -47,10 +47,10 @@ static bool can_decide(const struct callback_status *s, const struct callback_de
     }
 }
 
-void life_decide(struct callback_status *s, const struct callback_decision *d)
+void life_decide(struct callback_life *s, const struct callback_decision *d)
 {
     ASSERT(d->state == CALLBACK_PENDING || life_is_final(d->state));
-    check_standing(s);
+    check_life(s);
     if (!can_decide(s, d)) {
         ASSERT(d->is_again && life_is_final(s->state));
         return;
@@ -78,9 +78,9 @@ enum resend_verdict life_judge_resend(const struct event *e, enum callback_state
     return e->body.p ? RESEND_ACCEPTED : RESEND_BODY_PURGED;
 }
 
-void life_resend(struct callback_status *s, int64_t due_ms, const struct callback_status *original)
+void life_resend(struct callback_life *s, int64_t due_ms, const struct callback_life *original)
 {
-    check_standing(s);
+    check_life(s);
     ASSERT(s->state != CALLBACK_NONE);
     if (s->state == CALLBACK_DEAD || s->state == CALLBACK_SKIPPED) {
         s->place = (struct schedule_place){0};
@@ -100,9 +100,9 @@ bool life_answer_resend(struct pending_resend *resend, uint64_t known_no, bool i
     return false;
 }
 
-void life_erase(struct callback_status *s)
+void life_erase(struct callback_life *s)
 {
-    check_standing(s);
+    check_life(s);
     s->wait = WAIT_NOT;
     if (s->state != CALLBACK_PENDING)
         return;
@@ -110,9 +110,9 @@ void life_erase(struct callback_status *s)
     s->reason = REASON_DISABLED;
 }
 
-bool life_release(struct callback_status *s, const struct callback_status *original, int64_t end_ms)
+bool life_release(struct callback_life *s, const struct callback_life *original, int64_t end_ms)
 {
-    check_standing(s);
+    check_life(s);
     ASSERT(s->state != CALLBACK_NONE && original->state != CALLBACK_NONE);
     if (s->wait != WAIT_HELD || is_held_back(original))
         return false;

@@ -23,7 +23,8 @@ enum callback_wait {
     WAIT_HELD = 2, /* a reversal whose original is pending */
 };
 
-struct callback_status {
+/* What a store keeps of a callback: its state as the API shows it, and how it goes on. */
+struct callback_life {
     lane_no lane;
     enum callback_state state;
     enum callback_reason reason;
@@ -57,10 +58,10 @@ static inline bool life_is_final(enum callback_state state)
 
 /* The state of a new event's callback. `original`: for a reversal, the callback of its original;
  * otherwise NULL. */
-struct callback_status life_accept(const struct event *e, const struct callback_status *original);
+struct callback_life life_accept(const struct event *e, const struct callback_life *original);
 /* Applies a decision. The callback was handed out, so it waited; but it may have been erased since,
  * and a decision that is recorded again may meet its own result. */
-void life_decide(struct callback_status *s, const struct callback_decision *d);
+void life_decide(struct callback_life *s, const struct callback_decision *d);
 
 /* The verdict about a resend of a stored event's callback. */
 enum resend_verdict {
@@ -73,14 +74,13 @@ enum resend_verdict {
 enum resend_verdict life_judge_resend(const struct event *e, enum callback_state state,
                                       unsigned only_states);
 /* Applies an accepted resend. */
-void life_resend(struct callback_status *s, int64_t due_ms, const struct callback_status *original);
+void life_resend(struct callback_life *s, int64_t due_ms, const struct callback_life *original);
 /* For an outcome that was decided when the resends up to known_no were known. True: a later one was
  * accepted since; life_resend with resend->due_ms must follow. False: no resend waits any more. */
 MUST_CHECK bool life_answer_resend(struct pending_resend *resend, uint64_t known_no,
                                    bool is_erased);
 /* Erases the panelist, and with it the body. */
-void life_erase(struct callback_status *s);
+void life_erase(struct callback_life *s);
 /* Releases a reversal after an outcome of its original, whose attempt ended at end_ms (INT64_MIN:
  * no attempt). `original`: after the outcome. True: the reversal was held back and is due now. */
-bool life_release(struct callback_status *s, const struct callback_status *original,
-                  int64_t end_ms);
+bool life_release(struct callback_life *s, const struct callback_life *original, int64_t end_ms);

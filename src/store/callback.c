@@ -19,7 +19,7 @@ static struct str place_text(char **at, struct str text)
     return (struct str){p, text.n};
 }
 
-struct callback *callback_new(const struct event *e, const struct callback_status *status)
+struct callback *callback_new(const struct event *e, const struct callback_life *life)
 {
     ASSERT(e->lane != LANE_NONE);
     size_t bytes =
@@ -38,10 +38,10 @@ struct callback *callback_new(const struct event *e, const struct callback_statu
         .original_no = e->original_no,
         .occurred_ms = e->occurred_ms,
         .accepted_ms = e->accepted_ms,
-        .place = status->place,
-        .attempts_made = status->attempts > 0 ? status->attempts : 0,
-        .manual = status->manual,
-        .was_delivered = status->state == CALLBACK_DELIVERED,
+        .place = life->place,
+        .attempts_made = life->attempts > 0 ? life->attempts : 0,
+        .manual = life->manual,
+        .was_delivered = life->state == CALLBACK_DELIVERED,
     };
     char *at = (char *)(c + 1);
     c->event_id = place_text(&at, e->event_id);

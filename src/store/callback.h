@@ -38,5 +38,5 @@ struct callback {
 
 /* Makes a callback; the texts are copied into its allocation. The caller's, to be freed with
  * callback_free. */
-struct callback *callback_new(const struct event *e, const struct callback_status *status);
+struct callback *callback_new(const struct event *e, const struct callback_life *life);
 void callback_free(struct callback *c);

@@ -340,7 +340,7 @@ struct callback_row {
 
 /* For implementations. The row borrows the event's texts. */
 static inline struct callback_row callback_row_of(const struct event *e,
-                                                  const struct callback_status *s)
+                                                  const struct callback_life *s)
 {
     return (struct callback_row){
         .event = *e,

@@ -90,7 +90,7 @@ static const struct entry *find_offer(struct history *h, struct str panelist_id)
     size_t start = m->count ? below(h, m->count) : 0;
     for (size_t i = 0; i < m->count; i++) {
         const struct entry *e = m->entries[(start + i) % m->count];
-        if (e->event.type == EVENT_OFFER_COMPLETED && e->status.state == CALLBACK_PENDING &&
+        if (e->event.type == EVENT_OFFER_COMPLETED && e->life.state == CALLBACK_PENDING &&
             (!panelist_id.p || str_eq(e->event.panelist_id, panelist_id)))
             return e;
     }
@@ -276,12 +276,12 @@ static bool holds(struct memory_store *m)
         const struct entry *original =
             e->event.original_no ? memory_find_no(m, e->event.account_no, e->event.original_no)
                                  : NULL;
-        if (e->status.wait == WAIT_HELD)
-            good &= CHECK(original && original->status.state == CALLBACK_PENDING);
+        if (e->life.wait == WAIT_HELD)
+            good &= CHECK(original && original->life.state == CALLBACK_PENDING);
         if (e->event.is_erased)
-            good &= CHECK(e->status.wait == WAIT_NOT && e->status.state != CALLBACK_PENDING);
-        if (e->status.state == CALLBACK_PENDING)
-            good &= CHECK(e->status.wait != WAIT_NOT);
+            good &= CHECK(e->life.wait == WAIT_NOT && e->life.state != CALLBACK_PENDING);
+        if (e->life.state == CALLBACK_PENDING)
+            good &= CHECK(e->life.wait != WAIT_NOT);
     }
     return good;
 }

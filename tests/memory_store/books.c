@@ -7,7 +7,7 @@ void memory_moved(struct memory_store *m, const struct entry *e, enum callback_s
 {
     struct book_key key = book_key_of(&e->event);
     books_move(&m->ledger, &key, e->event.reward_micros, e->event.revenue_micros, from,
-               e->status.state);
+               e->life.state);
 }
 
 /* The first (account, day) behind the position that has any event or any entry in the ledger. */
@@ -56,7 +56,7 @@ static void check_day(const struct memory_store *m, const struct found_day *at,
         const struct event *e = &m->entries[i]->event;
         if (e->account_no != at->account_no || clock_day(e->occurred_ms) != at->day)
             continue;
-        books_day_event(&d, e, m->entries[i]->status.state);
+        books_day_event(&d, e, m->entries[i]->life.state);
         books_day_earnings(&d, e->client_no, e->is_test ? 0 : e->revenue_micros,
                            e->is_test ? e->revenue_micros : 0);
     }
@@ -90,7 +90,7 @@ void memory_lane_waiting(struct store *s, struct lane_waiting *w)
         const struct entry *e = m->entries[i];
         enum lane_kind kind = e->event.lane;
         if (e->event.account_no != w->account_no || e->event.app_no != w->app_no ||
-            e->status.state != CALLBACK_PENDING)
+            e->life.state != CALLBACK_PENDING)
             continue;
         if (w->count[kind]++ == 0) /* they come by number, and that is the order of acceptance */
             w->oldest_accepted_ms[kind] = e->event.accepted_ms;

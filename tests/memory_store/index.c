@@ -74,8 +74,8 @@ size_t memory_waiting_from(const struct memory_store *m, lane_no lane, int64_t d
 
 static void leave(struct memory_store *m, const struct entry *e)
 {
-    lane_no lane = e->status.lane;
-    size_t at = memory_waiting_from(m, lane, e->status.place.due_ms, e->event.event_no);
+    lane_no lane = e->life.lane;
+    size_t at = memory_waiting_from(m, lane, e->life.place.due_ms, e->event.event_no);
     ASSERT(at < m->waiting_count && m->waiting[at].entry == e);
     m->waiting_count--;
     memmove(&m->waiting[at], &m->waiting[at + 1], (m->waiting_count - at) * sizeof(struct waiting));
@@ -83,7 +83,7 @@ static void leave(struct memory_store *m, const struct entry *e)
 
 static void join(struct memory_store *m, struct entry *e)
 {
-    struct waiting w = {e->status.lane, e->status.place.due_ms, e->event.event_no, e};
+    struct waiting w = {e->life.lane, e->life.place.due_ms, e->event.event_no, e};
     size_t at = memory_waiting_from(m, w.lane, w.due_ms, w.event_no);
     m->waiting =
         xgrow(m->waiting, &m->waiting_capacity, m->waiting_count + 1, sizeof(struct waiting));
@@ -95,27 +95,27 @@ static void join(struct memory_store *m, struct entry *e)
 /* A callback's totals go up once, whatever becomes of it by resends. */
 static void count_final(struct memory_store *m, struct entry *e)
 {
-    if (e->status.state == CALLBACK_DELIVERED && !e->was_counted_delivered) {
+    if (e->life.state == CALLBACK_DELIVERED && !e->was_counted_delivered) {
         e->was_counted_delivered = true;
         m->delivered++;
     }
-    if (e->status.state == CALLBACK_DEAD && !e->was_counted_dead) {
+    if (e->life.state == CALLBACK_DEAD && !e->was_counted_dead) {
         e->was_counted_dead = true;
         m->dead++;
     }
 }
 
-void memory_set(struct memory_store *m, struct entry *e, const struct callback_status *status)
+void memory_set(struct memory_store *m, struct entry *e, const struct callback_life *life)
 {
-    enum callback_state before = e->status.state;
-    if (e->status.wait == WAIT_DUE)
+    enum callback_state before = e->life.state;
+    if (e->life.wait == WAIT_DUE)
         leave(m, e);
-    m->held_count -= e->status.wait == WAIT_HELD;
-    e->status = *status;
-    if (before != status->state)
+    m->held_count -= e->life.wait == WAIT_HELD;
+    e->life = *life;
+    if (before != life->state)
         memory_moved(m, e, before);
-    m->held_count += status->wait == WAIT_HELD;
-    if (status->wait == WAIT_DUE)
+    m->held_count += life->wait == WAIT_HELD;
+    if (life->wait == WAIT_DUE)
         join(m, e);
     count_final(m, e);
 }

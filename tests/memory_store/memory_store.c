@@ -38,7 +38,7 @@ struct entry *memory_find_no(struct memory_store *m, uint32_t account_no, uint64
 
 struct callback *memory_callback(const struct entry *e)
 {
-    struct callback *c = callback_new(&e->event, &e->status);
+    struct callback *c = callback_new(&e->event, &e->life);
     c->resend_no = e->resend.no;
     return c;
 }
@@ -105,11 +105,11 @@ static uint64_t last_event_no(const struct memory_store *m, uint32_t account_no)
 }
 
 /* The original's callback of a reversal; NULL: the event reverses none. */
-static const struct callback_status *find_original(struct memory_store *m, const struct event *e)
+static const struct callback_life *find_original(struct memory_store *m, const struct event *e)
 {
     const struct entry *original =
         e->original_no ? memory_find_no(m, e->account_no, e->original_no) : NULL;
-    return original ? &original->status : NULL;
+    return original ? &original->life : NULL;
 }
 
 static struct entry *add_entry(struct memory_store *m, const struct event *event)
@@ -121,9 +121,9 @@ static struct entry *add_entry(struct memory_store *m, const struct event *event
     m->entries[m->count++] = e;
     memory_index(m, e);
     books_owe(&m->ledger, &e->event, event->state);
-    e->status.state = event->state;
-    struct callback_status status = life_accept(event, find_original(m, event));
-    memory_set(m, e, &status);
+    e->life.state = event->state;
+    struct callback_life life = life_accept(event, find_original(m, event));
+    memory_set(m, e, &life);
     return e;
 }
 
@@ -157,7 +157,7 @@ static struct verdict take_in(struct memory_store *m, const struct candidate *c,
     payload_fix(&e, c, &body);
     const struct entry *added = add_entry(m, &e);
     buf_free(&body);
-    if (added->status.wait == WAIT_DUE)
+    if (added->life.wait == WAIT_DUE)
         owe(owed, added);
     return v;
 }
@@ -195,22 +195,22 @@ static void release_reversal(struct memory_store *m, const struct entry *origina
 {
     for (size_t i = 0; m->held_count > 0 && i < m->count; i++) {
         struct entry *e = m->entries[i];
-        struct callback_status status = e->status;
+        struct callback_life life = e->life;
         if (e->event.account_no != original->event.account_no ||
             e->event.original_no != original->event.event_no ||
-            !life_release(&status, &original->status, outcome_end_ms(o)))
+            !life_release(&life, &original->life, outcome_end_ms(o)))
             continue;
-        memory_set(m, e, &status);
+        memory_set(m, e, &life);
         owe(owed, e);
     }
 }
 
 static void resend_entry(struct memory_store *m, struct entry *e, struct owed_list *owed)
 {
-    struct callback_status status = e->status;
-    life_resend(&status, e->resend.due_ms, find_original(m, &e->event));
-    memory_set(m, e, &status);
-    if (status.wait == WAIT_DUE)
+    struct callback_life life = e->life;
+    life_resend(&life, e->resend.due_ms, find_original(m, &e->event));
+    memory_set(m, e, &life);
+    if (life.wait == WAIT_DUE)
         owe(owed, e);
 }
 
@@ -219,13 +219,13 @@ static void take_outcome(struct memory_store *m, const struct outcome *o, struct
     struct entry *e = memory_find_no(m, o->account_no, o->event_no);
     if (!e)
         return;
-    struct callback_status status = e->status;
+    struct callback_life life = e->life;
     struct callback_decision d = outcome_decision(o);
     d.is_erased = !e->event.body.p;
     if (o->has_attempt)
         keep_attempt(m, e, &o->attempt);
-    life_decide(&status, &d);
-    memory_set(m, e, &status);
+    life_decide(&life, &d);
+    memory_set(m, e, &life);
     release_reversal(m, e, o, owed);
     if (life_answer_resend(&e->resend, o->resend_no, d.is_erased))
         resend_entry(m, e, owed);
@@ -284,7 +284,7 @@ static void memory_resend(struct store *s, struct resend *resend)
     struct entry *e = memory_find(m, resend->account_no, resend->event_id);
     enum resend_verdict verdict = RESEND_NOT_MEANT;
     if (e)
-        verdict = life_judge_resend(&e->event, e->status.state, resend->only_states);
+        verdict = life_judge_resend(&e->event, e->life.state, resend->only_states);
     resend->status = resend_status(verdict);
     if (verdict == RESEND_ACCEPTED) {
         e->resend = (struct pending_resend){++m->resends, resend->now_ms};
@@ -326,9 +326,9 @@ static void memory_visit_objects(struct store *s, object_visitor visit, void *co
 static void erase_entry(struct memory_store *m, struct entry *e, struct str replacement)
 {
     event_erase(&e->event, replacement);
-    struct callback_status status = e->status;
-    life_erase(&status);
-    memory_set(m, e, &status);
+    struct callback_life life = e->life;
+    life_erase(&life);
+    memory_set(m, e, &life);
     for (size_t i = 0; i < e->log_count; i++)
         attempt_erase(&e->log[i]);
 }

@@ -10,7 +10,7 @@
 
 struct entry {
     struct event event; /* texts in the store's arena; as accepted, but for what was erased */
-    struct callback_status status; /* memory_set says where it stands from now on */
+    struct callback_life life; /* memory_set says where it stands from now on */
     struct pending_resend resend;
     bool was_counted_delivered, was_counted_dead;
     struct attempt *log;
@@ -63,7 +63,7 @@ struct entry *memory_find(struct memory_store *m, uint32_t account_no, struct st
 struct entry *memory_find_no(struct memory_store *m, uint32_t account_no, uint64_t event_no);
 void memory_index(struct memory_store *m, struct entry *e); /* the last of `entries`, new */
 /* Where its callback stands from now on: in the lanes, the ledger and the totals, too. */
-void memory_set(struct memory_store *m, struct entry *e, const struct callback_status *status);
+void memory_set(struct memory_store *m, struct entry *e, const struct callback_life *life);
 /* The first in `waiting` that is not before that. */
 size_t memory_waiting_from(const struct memory_store *m, lane_no lane, int64_t due_ms,
                            uint64_t event_no);

@@ -138,7 +138,7 @@ void memory_report(struct store *s, struct report_query *q)
 
 static struct callback_row make_row(struct arena *a, const struct entry *e)
 {
-    struct callback_row row = callback_row_of(&e->event, &e->status);
+    struct callback_row row = callback_row_of(&e->event, &e->life);
     event_keep(&row.event, a);
     return row;
 }
@@ -179,8 +179,8 @@ static bool is_listed(const struct callback_list *l, const struct entry *entry)
     return (!l->event_id.p || str_eq(l->event_id, e->event_id)) &&
            (!l->panelist_id.p || str_eq(l->panelist_id, e->panelist_id)) &&
            (!l->type || l->type == e->type) &&
-           (!l->state || l->state == callback_list_state(l, e->event_no, entry->status.state)) &&
-           !(l->undelivered && entry->status.state == CALLBACK_DELIVERED) &&
+           (!l->state || l->state == callback_list_state(l, e->event_no, entry->life.state)) &&
+           !(l->undelivered && entry->life.state == CALLBACK_DELIVERED) &&
            (!l->app_no || l->app_no == e->app_no) &&
            (!l->of_day || l->day == clock_day(e->occurred_ms)) &&
            (!l->has_from || e->accepted_ms >= l->accepted_from_ms) &&
@@ -207,7 +207,7 @@ void memory_list_callbacks(struct store *s, struct callback_list *l)
         *row = make_row(&l->arena, e);
         if (l->no_bodies)
             row->event.body = STR_NONE;
-        if (callback_list_state(l, e->event.event_no, e->status.state) == CALLBACK_DELIVERING)
+        if (callback_list_state(l, e->event.event_no, e->life.state) == CALLBACK_DELIVERING)
             callback_row_set_tried(row);
         if (callback_list_wants_attempts(l, row)) {
             row->log = e->log;
@@ -269,7 +269,7 @@ void memory_numbers(struct store *s, struct store_numbers *ret)
     };
     for (size_t i = 0; i < m->count; i++) {
         const struct entry *e = m->entries[i];
-        if (e->status.state != CALLBACK_PENDING)
+        if (e->life.state != CALLBACK_PENDING)
             continue;
         ret->callbacks_pending++;
         if (ret->oldest_pending_ms == 0 || e->event.accepted_ms < ret->oldest_pending_ms)

@@ -32,7 +32,7 @@ void memory_statement(struct store *s, struct statement_query *query)
     qsort(found, n, sizeof(struct entry *), by_app_and_id);
     statement_begin(&maker, query);
     for (size_t i = 0; i < n; i++)
-        statement_add(&maker, &found[i]->event, found[i]->status.state);
+        statement_add(&maker, &found[i]->event, found[i]->life.state);
     statement_end(&maker);
     free(found);
     pthread_mutex_unlock(&m->lock);
@@ -44,7 +44,7 @@ static bool is_counted(const struct callback_count *c, const struct entry *entry
 {
     const struct event *e = &entry->event;
     return e->account_no == c->account_no && e->lane != LANE_NONE &&
-           (!c->app_no || c->app_no == e->app_no) && (c->states & 1u << entry->status.state) &&
+           (!c->app_no || c->app_no == e->app_no) && (c->states & 1u << entry->life.state) &&
            e->accepted_ms >= c->accepted_from_ms && e->accepted_ms < c->accepted_to_ms;
 }
 

@@ -225,7 +225,7 @@ plant("resend_goes_on_counting", "life", "what is sent again does not begin its 
 plant("later_tries_count_as_a_resend", "life", "every try behind a resend counts as asked for", L,
       "    s->manual = false;\n", "", BOTH_STORES)
 plant("erased_callback_waits_on", "life", "what was erased is still due", L,
-      "    check_standing(s);\n    s->wait = WAIT_NOT;\n", "    check_standing(s);\n", BOTH_STORES)
+      "    check_life(s);\n    s->wait = WAIT_NOT;\n", "    check_life(s);\n", BOTH_STORES)
 plant("erased_during_its_try", "life", "a failed try of what was erased meanwhile is repeated", L,
       "    if (d->is_erased)\n        life_erase(s);\n", "", BOTH_STORES)
 plant("erased_counts_as_dead", "life", "an erased callback counts as one that failed", L,

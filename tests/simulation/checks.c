@@ -44,13 +44,13 @@ void checks_accepted(struct sim *sim, const struct entry *e)
         .original_no = event->original_no,
         .accepted_ms = event->accepted_ms,
         .accepted_mono_ms = sim->mono_ms,
-        .due_ms = e->status.place.due_ms,
+        .due_ms = e->life.place.due_ms,
         .run_began_mono_ms = sim->mono_ms,
         .run_forward_ms = sim->clock.forward_ms,
         .steady = sim->choices[event->app_no - 1].steady && !event->original_no,
-        .final = e->status.state != CALLBACK_PENDING,
-        .was_final = e->status.state != CALLBACK_PENDING,
-        .state = e->status.state,
+        .final = e->life.state != CALLBACK_PENDING,
+        .was_final = e->life.state != CALLBACK_PENDING,
+        .state = e->life.state,
         .panelist = event->panelist_id.n == 2 ? (uint8_t)(event->panelist_id.p[1] - '0') : 0,
     };
     if (event->original_no)
@@ -377,7 +377,7 @@ static void check_given_up(struct sim *sim, const struct outcome *o, const struc
         sim_found(sim, CHECK_GIVEN_UP, "account %u event %llu is given up after %lld ms",
                   o->account_no, number(o->event_no), (long long)took_ms);
     bool tells = !w->run_resent && !sim->clock.set_ms;
-    int64_t stored_ms = late_store_entry(sim, o->account_no, o->event_no)->status.place.due_ms;
+    int64_t stored_ms = late_store_entry(sim, o->account_no, o->event_no)->life.place.due_ms;
     if (tells && w->due_ms != stored_ms)
         sim_found(sim, CHECK_GIVEN_UP,
                   "account %u event %llu is given up; it was due %lld ms later than the checkers "
@@ -504,9 +504,9 @@ void checks_crashed(struct sim *sim)
             w->starts -= unrecorded;
             w->run_allows += unrecorded;
             w->under_way = w->asked_meanwhile = false;
-            w->final = e->status.state != CALLBACK_PENDING;
-            w->asked = w->owed = e->status.manual && e->event.body.p;
-            w->due_ms = e->status.place.due_ms;
+            w->final = e->life.state != CALLBACK_PENDING;
+            w->asked = w->owed = e->life.manual && e->event.body.p;
+            w->due_ms = e->life.place.due_ms;
             w->not_before_ms = 0;
         }
     }
@@ -583,10 +583,10 @@ void checks_at_end(struct sim *sim)
             if (sim_witness(sim, account, i + 1)->owed)
                 sim_found(sim, CHECK_RESEND, "account %u event %zu was resent and not tried",
                           account, i + 1);
-            if (e->status.wait != WAIT_NOT)
+            if (e->life.wait != WAIT_NOT)
                 sim_found(sim, CHECK_LOST,
                           "account %u event %zu still waits, due %lld s ago, lane %llu", account,
-                          i + 1, (long long)((sim_wall(sim) - e->status.place.due_ms) / SECOND),
+                          i + 1, (long long)((sim_wall(sim) - e->life.place.due_ms) / SECOND),
                           number(lane_of(e->event.app_no, e->event.lane)));
         }
     }

@@ -45,10 +45,10 @@ void clock_touch(struct sim *sim)
 
 static bool is_late(const struct sim *sim, const struct entry *e, const struct witness *w)
 {
-    int64_t most_ms = schedule_wait_most_ms(&sim->schedule, &e->status.place);
+    int64_t most_ms = schedule_wait_most_ms(&sim->schedule, &e->life.place);
     int64_t lane_ms = sim->lanes[w->lane].asked_until_ms;
     int64_t asked_ms = (w->asked_until_ms > lane_ms ? w->asked_until_ms : lane_ms) - sim->mono_ms;
-    return e->status.place.due_ms - sim_wall(sim) >
+    return e->life.place.due_ms - sim_wall(sim) >
            (asked_ms > most_ms ? asked_ms : most_ms) + TOLERANCE_MS;
 }
 
@@ -63,8 +63,8 @@ static void check_entry(struct sim *sim, const struct entry *e, struct witness *
     int64_t since_ms = w->late_since_ms > sim->clock.set_ms ? w->late_since_ms : sim->clock.set_ms;
     if (!w->late_excused && sim->mono_ms - since_ms > CLOCK_GRACE_MS)
         sim_found(sim, CHECK_CLOCK, "account %u event %llu in slot %d is due in %lld ms",
-                  e->event.account_no, (unsigned long long)e->event.event_no, e->status.place.slot,
-                  (long long)(e->status.place.due_ms - sim_wall(sim)));
+                  e->event.account_no, (unsigned long long)e->event.event_no, e->life.place.slot,
+                  (long long)(e->life.place.due_ms - sim_wall(sim)));
 }
 
 void checks_clock(struct sim *sim)

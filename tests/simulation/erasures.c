@@ -31,7 +31,7 @@ static void mark(struct sim *sim, uint32_t account_no, size_t before, uint8_t pa
         if (w->state == CALLBACK_PENDING)
             w->state = CALLBACK_SKIPPED;
         w->owed = w->asked = w->asked_meanwhile = false;
-        w->was_final |= e->status.state != CALLBACK_PENDING;
+        w->was_final |= e->life.state != CALLBACK_PENDING;
     }
 }
 

@@ -53,11 +53,11 @@ static void apply_outcome(struct sim *sim, struct outcome *o)
     uint64_t reversal_no = sim_witness(sim, o->account_no, o->event_no)->reversal_no;
     const struct entry *reversal =
         reversal_no ? late_store_entry(sim, o->account_no, reversal_no) : NULL;
-    bool was_held = reversal && reversal->status.wait == WAIT_HELD;
+    bool was_held = reversal && reversal->life.wait == WAIT_HELD;
     store_record(sim->shards[o->account_no - 1].store, &one);
     checks_durable(sim, o);
-    if (was_held && reversal->status.wait == WAIT_DUE)
-        checks_released(sim, o->account_no, reversal_no, reversal->status.place.due_ms);
+    if (was_held && reversal->life.wait == WAIT_DUE)
+        checks_released(sim, o->account_no, reversal_no, reversal->life.place.due_ms);
 }
 
 static void apply(struct job *job)
@@ -196,10 +196,10 @@ static void resend(struct store *s, struct resend *r)
     }
     struct store *shard = sim->shards[r->account_no - 1].store;
     const struct entry *e = memory_find(memory_of(shard), r->account_no, r->event_id);
-    bool meant = e && e->event.body.p && (r->only_states & 1u << e->status.state);
+    bool meant = e && e->event.body.p && (r->only_states & 1u << e->life.state);
     if (meant)
-        checks_resent(sim, r->account_no, e->event.event_no, e->status.state != CALLBACK_PENDING,
-                      e->status.state == CALLBACK_DELIVERED);
+        checks_resent(sim, r->account_no, e->event.event_no, e->life.state != CALLBACK_PENDING,
+                      e->life.state == CALLBACK_DELIVERED);
     store_resend(shard, r);
     if (meant)
         sim_witness(sim, r->account_no, e->event.event_no)->resend_no = e->resend.no;

@@ -219,7 +219,7 @@ WRAP(struct lane_decision, lane_decide, const struct lane *lane, const struct la
 
 WRAP(void, memory_moved, struct memory_store *m, const struct entry *e, enum callback_state from)
 {
-    if (!is("ledger_forgets_the_dead") || e->status.state != CALLBACK_DEAD)
+    if (!is("ledger_forgets_the_dead") || e->life.state != CALLBACK_DEAD)
         __real_memory_moved(m, e, from);
 }
 
@@ -277,7 +277,7 @@ void plant_paged(struct due_page *page)
 /* The store's duty: a reversal waits for its original. */
 void plant_accepted(struct sim *sim, const struct entry *e)
 {
-    if (!is("reversal_not_held_back") || e->status.wait != WAIT_HELD)
+    if (!is("reversal_not_held_back") || e->life.wait != WAIT_HELD)
         return;
     struct callback *c = memory_callback(e);
     struct owed_sink *sink = delivery_sink(sim->delivery);

@@ -169,8 +169,8 @@ static void resend_any(struct sim *sim, uint32_t account_no, uint64_t no)
     const struct entry *e = late_store_entry(sim, account_no, no);
     if (!e->event.body.p)
         return;
-    checks_resent(sim, account_no, no, e->status.state != CALLBACK_PENDING,
-                  e->status.state == CALLBACK_DELIVERED);
+    checks_resent(sim, account_no, no, e->life.state != CALLBACK_PENDING,
+                  e->life.state == CALLBACK_DELIVERED);
     struct resend r = {.done = {.run = run_nothing},
                        .reply_to = &nobody,
                        .account_no = account_no,
@@ -269,7 +269,7 @@ static void step_recovery(struct sim *sim)
     for (size_t i = 0, n = 0; i < count && !sim->failed; i++) {
         const struct entry *e = late_store_entry(sim, account_no, i + 1);
         if (e->event.app_no != app_no ||
-            (e->status.state != CALLBACK_DEAD && e->status.state != CALLBACK_SKIPPED))
+            (e->life.state != CALLBACK_DEAD && e->life.state != CALLBACK_SKIPPED))
             continue;
         resend_one(sim, account_no, i + 1);
         if (++n % (size_t)at_once)

@@ -8,10 +8,10 @@ struct world_row *world_add_row(struct world *w, uint32_t app_no, uint64_t event
     *row = (struct world_row){
         .event_no = event_no,
         .lane = lane_of(app_no, LANE_SUCCESS),
-        .status = {.lane = lane_of(app_no, LANE_SUCCESS),
-                   .state = CALLBACK_PENDING,
-                   .wait = WAIT_DUE,
-                   .place = {.due_ms = world_wall(&w->loops[0].runtime)}},
+        .life = {.lane = lane_of(app_no, LANE_SUCCESS),
+                 .state = CALLBACK_PENDING,
+                 .wait = WAIT_DUE,
+                 .place = {.due_ms = world_wall(&w->loops[0].runtime)}},
     };
     return row;
 }
@@ -242,7 +242,7 @@ size_t world_count(const struct world *w, enum callback_state state)
 {
     size_t n = 0;
     for (size_t i = 0; i < w->row_count; i++)
-        n += w->rows[i].status.state == state;
+        n += w->rows[i].life.state == state;
     return n;
 }
 

@@ -21,7 +21,7 @@
 struct world_row {
     uint64_t event_no;
     lane_no lane;
-    struct callback_status status;
+    struct callback_life life;
     int32_t oks, resends;
     struct pending_resend resend;
     const char *panelist; /* NULL: "p" */

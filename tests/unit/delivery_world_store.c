@@ -21,13 +21,13 @@ struct callback *world_callback(const struct world_row *row)
         .event_no = row->event_no,
         .type = EVENT_SURVEY_COMPLETED,
         .lane = (enum lane_kind)(row->lane % LANE_KINDS),
-        .accepted_ms = row->status.place.due_ms,
+        .accepted_ms = row->life.place.due_ms,
         .occurred_ms = WORLD_START_WALL_MS,
         .event_id = str_of(id),
         .panelist_id = str_of(panelist),
         .body = str_of(body),
     };
-    struct callback *c = callback_new(&e, &row->status);
+    struct callback *c = callback_new(&e, &row->life);
     c->resend_no = row->resend.no;
     return c;
 }
@@ -41,14 +41,14 @@ void world_hand_over(struct world *w, const struct world_row *row)
 
 void world_owe_resend(struct world *w, struct world_row *row)
 {
-    life_resend(&row->status, world_wall(&w->loops[0].runtime), NULL);
+    life_resend(&row->life, world_wall(&w->loops[0].runtime), NULL);
     world_hand_over(w, row);
 }
 
 void world_erase_row(struct world_row *row)
 {
     row->is_erased = true;
-    life_erase(&row->status);
+    life_erase(&row->life);
 }
 
 static void world_apply(struct world *w, struct outcome_batch *batch)
@@ -69,11 +69,11 @@ static void world_apply(struct world *w, struct outcome_batch *batch)
             row->last_try_wall_ms = o->attempt.at_ms;
             row->last_class = o->attempt.class;
             row->last_header_bytes = o->attempt.response_headers.n;
-            ASSERT(o->attempt.number == row->status.attempts + 1);
+            ASSERT(o->attempt.number == row->life.attempts + 1);
         }
         struct callback_decision d = outcome_decision(o);
         d.is_erased = row->is_erased;
-        life_decide(&row->status, &d);
+        life_decide(&row->life, &d);
         if (life_answer_resend(&row->resend, o->resend_no, row->is_erased))
             world_owe_resend(w, row);
     }
@@ -83,15 +83,15 @@ static void world_apply(struct world *w, struct outcome_batch *batch)
 
 static bool world_behind(const struct world_row *a, int64_t due_ms, uint64_t event_no)
 {
-    return a->status.place.due_ms > due_ms ||
-           (a->status.place.due_ms == due_ms && a->event_no > event_no);
+    return a->life.place.due_ms > due_ms ||
+           (a->life.place.due_ms == due_ms && a->event_no > event_no);
 }
 
 static int world_compare(const void *a, const void *b)
 {
     const struct world_row *x = *(struct world_row *const *)a, *y = *(struct world_row *const *)b;
-    if (x->status.place.due_ms != y->status.place.due_ms)
-        return x->status.place.due_ms < y->status.place.due_ms ? -1 : 1;
+    if (x->life.place.due_ms != y->life.place.due_ms)
+        return x->life.place.due_ms < y->life.place.due_ms ? -1 : 1;
     return x->event_no < y->event_no ? -1 : x->event_no > y->event_no;
 }
 
@@ -105,11 +105,11 @@ static void world_read(struct world *w, struct due_page *p)
     size_t n = 0;
     for (size_t i = 0; i < w->row_count; i++) {
         struct world_row *row = &w->rows[i];
-        if (row->lane != p->lane || row->status.wait != WAIT_DUE)
+        if (row->lane != p->lane || row->life.wait != WAIT_DUE)
             continue;
-        if (row->status.place.due_ms > p->due_until_ms) {
-            if (row->status.place.due_ms < p->next_due_ms)
-                p->next_due_ms = row->status.place.due_ms;
+        if (row->life.place.due_ms > p->due_until_ms) {
+            if (row->life.place.due_ms < p->next_due_ms)
+                p->next_due_ms = row->life.place.due_ms;
         } else if (world_behind(row, p->after.due_ms, p->after.event_no)) {
             found[n++] = row;
         }
@@ -121,7 +121,7 @@ static void world_read(struct world *w, struct due_page *p)
     for (size_t i = 0; i < p->count; i++)
         p->items[i] = world_callback(found[i]);
     if (p->count) {
-        p->last.due_ms = found[p->count - 1]->status.place.due_ms;
+        p->last.due_ms = found[p->count - 1]->life.place.due_ms;
         p->last.event_no = found[p->count - 1]->event_no;
     }
     free(found);

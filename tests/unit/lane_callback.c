@@ -15,6 +15,6 @@ struct callback *callback_numbered(uint64_t event_no, int64_t accepted_ms)
         .panelist_id = STR("p"),
         .body = STR("{\"Sig\":\"00000000000000000000000000000000\"}"),
     };
-    struct callback_status status = life_accept(&e, NULL);
-    return callback_new(&e, &status);
+    struct callback_life life = life_accept(&e, NULL);
+    return callback_new(&e, &life);
 }

@@ -5,11 +5,11 @@
 
 #define NOW INT64_C(1763726400000)
 
-static const struct callback_status pending = {.state = CALLBACK_PENDING, .wait = WAIT_DUE};
-static const struct callback_status delivered = {.state = CALLBACK_DELIVERED};
+static const struct callback_life pending = {.state = CALLBACK_PENDING, .wait = WAIT_DUE};
+static const struct callback_life delivered = {.state = CALLBACK_DELIVERED};
 
-static struct callback_status accepted(enum callback_state state,
-                                       const struct callback_status *original)
+static struct callback_life accepted(enum callback_state state,
+                                     const struct callback_life *original)
 {
     struct event e = {
         .app_no = 3, .lane = LANE_OFFER, .state = state, .due_ms = NOW, .original_no = 1};
@@ -18,7 +18,7 @@ static struct callback_status accepted(enum callback_state state,
 
 static void a_new_callback_waits_unless_it_is_skipped(void)
 {
-    struct callback_status s = accepted(CALLBACK_PENDING, NULL);
+    struct callback_life s = accepted(CALLBACK_PENDING, NULL);
     CHECK(s.wait == WAIT_DUE && s.place.due_ms == NOW && s.attempts == 0 && !s.manual);
     CHECK_EQ_UINT(s.lane, lane_of(3, LANE_OFFER));
     CHECK_EQ_INT(accepted(CALLBACK_SKIPPED, &pending).wait, WAIT_NOT);
@@ -31,17 +31,17 @@ static void a_reversal_is_held_back_while_its_original_is_pending(void)
                                                 CALLBACK_SKIPPED};
     CHECK_EQ_INT(accepted(CALLBACK_PENDING, &pending).wait, WAIT_HELD);
     for (size_t i = 0; i < ARRAY_LEN(final); i++) {
-        struct callback_status original = {.state = final[i], .wait = WAIT_DUE};
+        struct callback_life original = {.state = final[i], .wait = WAIT_DUE};
         CHECK_EQ_INT(accepted(CALLBACK_PENDING, &original).wait, WAIT_DUE);
     }
-    struct callback_status held = accepted(CALLBACK_PENDING, &pending);
+    struct callback_life held = accepted(CALLBACK_PENDING, &pending);
     CHECK(!life_release(&held, &pending, NOW + 5) && held.wait == WAIT_HELD);
     CHECK(life_release(&held, &delivered, NOW + 7) && held.wait == WAIT_DUE);
     CHECK_EQ_INT(held.place.due_ms, NOW + 7);
     CHECK(!life_release(&held, &delivered, NOW + 9)); /* once */
     CHECK_EQ_INT(held.place.due_ms, NOW + 7);
     for (size_t i = 0; i < ARRAY_LEN(final); i++) {
-        struct callback_status original = {.state = final[i]};
+        struct callback_life original = {.state = final[i]};
         held = accepted(CALLBACK_PENDING, &pending);
         CHECK(life_release(&held, &original, INT64_MIN) && held.place.due_ms == NOW);
     }
@@ -49,7 +49,7 @@ static void a_reversal_is_held_back_while_its_original_is_pending(void)
 
 static void a_decision_replaces_where_it_stood(void)
 {
-    struct callback_status s = {.state = CALLBACK_PENDING, .wait = WAIT_DUE, .manual = true};
+    struct callback_life s = {.state = CALLBACK_PENDING, .wait = WAIT_DUE, .manual = true};
     struct callback_decision again = {
         .state = CALLBACK_PENDING, .place = {1, 1, NOW + 5}, .attempt = 4};
     life_decide(&s, &again);
@@ -66,7 +66,7 @@ static void a_decision_replaces_where_it_stood(void)
 
 static void an_erased_one_is_not_tried_again(void)
 {
-    struct callback_status s = pending;
+    struct callback_life s = pending;
     life_erase(&s);
     CHECK(s.state == CALLBACK_SKIPPED && s.reason == REASON_DISABLED && s.wait == WAIT_NOT);
     struct callback_decision again = {
@@ -80,18 +80,18 @@ static void an_erased_one_is_not_tried_again(void)
     good.is_erased = true;
     life_decide(&s, &good);
     CHECK_EQ_INT(s.state, CALLBACK_DELIVERED);
-    s = (struct callback_status){.state = CALLBACK_DELIVERED, .wait = WAIT_DUE};
+    s = (struct callback_life){.state = CALLBACK_DELIVERED, .wait = WAIT_DUE};
     life_erase(&s); /* the extra try of a resend is owed no more */
     CHECK(s.state == CALLBACK_DELIVERED && s.wait == WAIT_NOT);
 }
 
 static void a_resend_starts_over_where_it_was_over(void)
 {
-    struct callback_status s = {
+    struct callback_life s = {
         .state = CALLBACK_PENDING, .wait = WAIT_DUE, .place = {2, 3, NOW + 50000}};
     life_resend(&s, NOW, NULL);
     CHECK(s.state == CALLBACK_PENDING && s.place.slot == 3 && s.place.due_ms == NOW && s.manual);
-    s = (struct callback_status){
+    s = (struct callback_life){
         .state = CALLBACK_DEAD, .reason = REASON_DISABLED, .attempts = 12, .place = {12, 11, NOW}};
     life_resend(&s, NOW + 1, &delivered);
     CHECK(s.state == CALLBACK_PENDING && s.reason == REASON_NONE && s.wait == WAIT_DUE);
@@ -99,7 +99,7 @@ static void a_resend_starts_over_where_it_was_over(void)
     s = delivered;
     life_resend(&s, NOW, &pending); /* it was sent before: nothing to hold back */
     CHECK(s.state == CALLBACK_DELIVERED && s.wait == WAIT_DUE);
-    s = (struct callback_status){.state = CALLBACK_SKIPPED};
+    s = (struct callback_life){.state = CALLBACK_SKIPPED};
     life_resend(&s, NOW, &pending);
     CHECK(s.state == CALLBACK_PENDING && s.wait == WAIT_HELD && s.manual);
 }

@@ -7,11 +7,11 @@
 
 #define NOW INT64_C(1763726400000)
 
-static const struct standing {
+static const struct named_state {
     const char *name;
     enum callback_state state;
     enum callback_wait wait;
-} standings[] = {
+} named_states[] = {
     {"none", CALLBACK_NONE, WAIT_NOT},           {"pending", CALLBACK_PENDING, WAIT_DUE},
     {"held back", CALLBACK_PENDING, WAIT_HELD},  {"delivered", CALLBACK_DELIVERED, WAIT_NOT},
     {"extra try", CALLBACK_DELIVERED, WAIT_DUE}, {"dead", CALLBACK_DEAD, WAIT_NOT},
@@ -21,85 +21,85 @@ static const struct standing {
 /* --- facts -------------------------------------------------------------------------------------
  */
 
-static void accept_reversal(struct callback_status *s)
+static void accept_reversal(struct callback_life *s)
 {
     struct event e = {.app_no = 3, .lane = LANE_OFFER, .state = CALLBACK_PENDING, .due_ms = NOW};
     *s = life_accept(&e, s);
 }
 
-static void decide(struct callback_status *s, enum callback_state state, bool is_erased)
+static void decide(struct callback_life *s, enum callback_state state, bool is_erased)
 {
     life_decide(s, &(struct callback_decision){.state = state, .is_erased = is_erased});
 }
 
-static void succeed(struct callback_status *s)
+static void succeed(struct callback_life *s)
 {
     decide(s, CALLBACK_DELIVERED, false);
 }
 
-static void fail(struct callback_status *s)
+static void fail(struct callback_life *s)
 {
     decide(s, CALLBACK_PENDING, false);
 }
 
-static void fail_for_good(struct callback_status *s)
+static void fail_for_good(struct callback_life *s)
 {
     decide(s, CALLBACK_DEAD, false);
 }
 
-static void skip(struct callback_status *s)
+static void skip(struct callback_life *s)
 {
     decide(s, CALLBACK_SKIPPED, false);
 }
 
-static void fail_again(struct callback_status *s)
+static void fail_again(struct callback_life *s)
 {
     life_decide(s, &(struct callback_decision){.state = CALLBACK_PENDING, .is_again = true});
 }
 
-static void succeed_again(struct callback_status *s)
+static void succeed_again(struct callback_life *s)
 {
     life_decide(s, &(struct callback_decision){.state = CALLBACK_DELIVERED, .is_again = true});
 }
 
-static void succeed_erased(struct callback_status *s)
+static void succeed_erased(struct callback_life *s)
 {
     decide(s, CALLBACK_DELIVERED, true);
 }
 
-static void fail_erased(struct callback_status *s)
+static void fail_erased(struct callback_life *s)
 {
     decide(s, CALLBACK_PENDING, true);
 }
 
-static void fail_for_good_erased(struct callback_status *s)
+static void fail_for_good_erased(struct callback_life *s)
 {
     decide(s, CALLBACK_DEAD, true);
 }
 
-static void resend(struct callback_status *s)
+static void resend(struct callback_life *s)
 {
     life_resend(s, NOW, NULL);
 }
 
-static void resend_early_reversal(struct callback_status *s)
+static void resend_early_reversal(struct callback_life *s)
 {
-    life_resend(s, NOW, &(struct callback_status){.state = CALLBACK_PENDING, .wait = WAIT_DUE});
+    life_resend(s, NOW, &(struct callback_life){.state = CALLBACK_PENDING, .wait = WAIT_DUE});
 }
 
-static void release(struct callback_status *s)
+static void release(struct callback_life *s)
 {
-    (void)life_release(s, &(struct callback_status){.state = CALLBACK_DEAD}, NOW);
+    (void)life_release(s, &(struct callback_life){.state = CALLBACK_DEAD}, NOW);
 }
 
-static void try_original_again(struct callback_status *s)
+static void try_original_again(struct callback_life *s)
 {
-    (void)life_release(s, &(struct callback_status){.state = CALLBACK_PENDING}, NOW);
+    (void)life_release(s, &(struct callback_life){.state = CALLBACK_PENDING}, NOW);
 }
 
 static const struct fact {
     const char *name;
-    void (*happen)(struct callback_status *s);
+    void (*happen)(struct callback_life *s);
 } facts[] = {
     {"a reversal of it is accepted: the reversal is", accept_reversal},
     {"2xx", succeed},
@@ -122,7 +122,7 @@ static const struct fact {
  */
 
 /* False: it is impossible, an assertion fires. The fact happens in a process of its own. */
-static bool is_possible(const struct fact *fact, struct callback_status *s)
+static bool is_possible(const struct fact *fact, struct callback_life *s)
 {
     int ends[2], status;
     if (pipe(ends) != 0)
@@ -143,21 +143,21 @@ static bool is_possible(const struct fact *fact, struct callback_status *s)
     return told;
 }
 
-static const char *name_of(const struct callback_status *s)
+static const char *name_of(const struct callback_life *s)
 {
-    for (size_t i = 0; i < ARRAY_LEN(standings); i++)
-        if (standings[i].state == s->state && standings[i].wait == s->wait)
-            return standings[i].name;
-    return "WRONG"; /* no standing */
+    for (size_t i = 0; i < ARRAY_LEN(named_states); i++)
+        if (named_states[i].state == s->state && named_states[i].wait == s->wait)
+            return named_states[i].name;
+    return "WRONG"; /* no such state */
 }
 
 static void print_row(FILE *to, const struct fact *fact)
 {
     fprintf(to, "| %s |", fact->name);
-    for (size_t i = 0; i < ARRAY_LEN(standings); i++) {
-        struct callback_status s = {
-            .state = standings[i].state,
-            .wait = standings[i].wait,
+    for (size_t i = 0; i < ARRAY_LEN(named_states); i++) {
+        struct callback_life s = {
+            .state = named_states[i].state,
+            .wait = named_states[i].wait,
             .place = {.failed_attempts = 3, .slot = 3, .due_ms = NOW},
         };
         fprintf(to, " %s |", is_possible(fact, &s) ? name_of(&s) : "-");
@@ -171,8 +171,8 @@ static char *print_table(void)
     size_t bytes;
     FILE *to = open_memstream(&text, &bytes);
     fprintf(to, "| fact |");
-    for (size_t i = 0; i < ARRAY_LEN(standings); i++)
-        fprintf(to, " %s |", standings[i].name);
+    for (size_t i = 0; i < ARRAY_LEN(named_states); i++)
+        fprintf(to, " %s |", named_states[i].name);
     fprintf(to, "\n|---|---|---|---|---|---|---|---|\n");
     for (size_t i = 0; i < ARRAY_LEN(facts); i++)
         print_row(to, &facts[i]);

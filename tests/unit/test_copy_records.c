@@ -82,7 +82,7 @@ static void every_difference_shows(void)
     now.counted = 2;
     CHECK(!same_bytes(&was, &now));
     now = was;
-    now.status.place.due_ms = -1;
+    now.life.place.due_ms = -1;
     CHECK(!same_bytes(&was, &now));
     struct attempt other = attempt;
     other.response_body = STR_NONE;

@@ -43,12 +43,12 @@ static void follows_the_schedule_then_gives_up(void)
     world_set_app(w, 1, 1);
     world_accept(w, 1, 1);
     world_run(w, 2 * SECOND);
-    CHECK_EQ_INT(w->rows[0].status.attempts, 1);
+    CHECK_EQ_INT(w->rows[0].life.attempts, 1);
     world_run(w, 4 * SECOND);
-    CHECK_EQ_INT(w->rows[0].status.attempts, 2);
+    CHECK_EQ_INT(w->rows[0].life.attempts, 2);
     world_run(w, 80 * HOUR);
-    CHECK_EQ_INT(w->rows[0].status.state, CALLBACK_DEAD);
-    CHECK_EQ_INT(w->rows[0].status.attempts, 12);
+    CHECK_EQ_INT(w->rows[0].life.state, CALLBACK_DEAD);
+    CHECK_EQ_INT(w->rows[0].life.attempts, 12);
     int64_t span = w->rows[0].last_try_wall_ms - w->rows[0].first_try_wall_ms;
     int64_t planned = 5 * SECOND + (1 + 5 + 15 + 30) * MINUTE + (1 + 2 + 5 + 10 + 24 + 30) * HOUR;
     CHECK(span > planned * 9 / 10 && span < planned * 11 / 10); /* each step has 10 % of jitter */
@@ -76,14 +76,14 @@ static void suspends_and_reopens(void)
     CHECK_EQ_INT(w->in_flight_max, 1);
     int32_t attempts[200];
     for (size_t i = 0; i < 200; i++)
-        attempts[i] = w->rows[i].status.attempts;
+        attempts[i] = w->rows[i].life.attempts;
     w->answer = world_ok;
     world_run(w, 70 * SECOND);
     CHECK_EQ_UINT(world_count(w, CALLBACK_DELIVERED) + world_count(w, CALLBACK_PENDING), 200);
     world_run(w, 10 * MINUTE);
     CHECK_EQ_UINT(world_count(w, CALLBACK_DELIVERED), 200);
     for (size_t i = 0; i < 200; i++)
-        CHECK_EQ_INT(w->rows[i].status.attempts, attempts[i] + 1);
+        CHECK_EQ_INT(w->rows[i].life.attempts, attempts[i] + 1);
     world_close(w);
 }
 
@@ -98,11 +98,11 @@ static void reopened_lane_tries_every_overdue_one(void)
     w->answer = world_always_404; /* up again, but no use to anybody */
     int64_t before[500];
     for (size_t i = 0; i < 500; i++)
-        before[i] = w->rows[i].status.attempts;
+        before[i] = w->rows[i].life.attempts;
     world_run(w, 2 * HOUR);
     CHECK_EQ_UINT(world_count(w, CALLBACK_DEAD), 500);
     for (size_t i = 0; i < 500; i++)
-        CHECK(w->rows[i].status.attempts > before[i]);
+        CHECK(w->rows[i].life.attempts > before[i]);
     world_close(w);
 }
 
@@ -149,7 +149,7 @@ static void a_hanging_lane_does_not_hold_up_a_healthy_one(void)
     size_t delivered = 0;
     for (size_t i = 0; i < w->row_count; i++)
         delivered +=
-            w->rows[i].lane / LANE_KINDS == 2 && w->rows[i].status.state == CALLBACK_DELIVERED;
+            w->rows[i].lane / LANE_KINDS == 2 && w->rows[i].life.state == CALLBACK_DELIVERED;
     CHECK_EQ_UINT(delivered, 500);
     world_close(w);
 }
@@ -223,8 +223,8 @@ static void a_disabled_app_waits_with_its_schedule_stopped(void)
     CHECK_EQ_UINT(world_count(w, CALLBACK_PENDING), 11); /* none lost its last slot meanwhile */
     world_run(w, 1 * MINUTE);
     CHECK_EQ_UINT(world_count(w, CALLBACK_DEAD), 11);
-    CHECK_EQ_INT(w->rows[0].status.attempts, 3);
-    CHECK_EQ_INT(w->rows[10].status.attempts, 3);
+    CHECK_EQ_INT(w->rows[0].life.attempts, 3);
+    CHECK_EQ_INT(w->rows[10].life.attempts, 3);
     world_close(w);
 }
 
@@ -240,7 +240,7 @@ static void a_cleared_url_skips_what_waits(void)
     delivery_app_changed(w->delivery, 1);
     world_run(w, 1 * SECOND);
     CHECK_EQ_UINT(world_count(w, CALLBACK_SKIPPED), 600);
-    CHECK_EQ_INT(w->rows[0].status.reason, REASON_NO_URL);
+    CHECK_EQ_INT(w->rows[0].life.reason, REASON_NO_URL);
     world_close(w);
 }
 
@@ -326,28 +326,28 @@ static void resends(void)
     world_set_app(w, 1, 1);
     world_accept(w, 1, 1);
     world_run(w, 1 * SECOND);
-    CHECK_EQ_INT(w->rows[0].status.state, CALLBACK_DELIVERED);
+    CHECK_EQ_INT(w->rows[0].life.state, CALLBACK_DELIVERED);
     w->answer = world_always_404;
     world_resend(w, &w->rows[0]); /* one extra try, and it stays delivered */
     world_run(w, 1 * MINUTE);
-    CHECK_EQ_INT(w->rows[0].status.state, CALLBACK_DELIVERED);
-    CHECK_EQ_INT(w->rows[0].status.attempts, 2);
+    CHECK_EQ_INT(w->rows[0].life.state, CALLBACK_DELIVERED);
+    CHECK_EQ_INT(w->rows[0].life.attempts, 2);
 
     world_accept(w, 1, 2);
     world_run(w, 1 * SECOND); /* waits in memory for its second try */
-    CHECK_EQ_INT(w->rows[1].status.attempts, 1);
+    CHECK_EQ_INT(w->rows[1].life.attempts, 1);
     world_resend(w, &w->rows[1]); /* due now */
     world_run(w, 1 * SECOND);
-    CHECK_EQ_INT(w->rows[1].status.attempts, 2);
+    CHECK_EQ_INT(w->rows[1].life.attempts, 2);
     world_run(w, 1 * MINUTE); /* waits in the store */
-    CHECK_EQ_INT(w->rows[1].status.state, CALLBACK_PENDING);
+    CHECK_EQ_INT(w->rows[1].life.state, CALLBACK_PENDING);
     w->answer = world_slow;
     world_resend(w, &w->rows[1]);
     world_run(w, 100);
     world_resend(w, &w->rows[1]); /* while it is being tried */
     world_run(w, 2 * SECOND);
-    CHECK_EQ_INT(w->rows[1].status.state, CALLBACK_DELIVERED);
-    CHECK_EQ_INT(w->rows[1].status.attempts, 3);
+    CHECK_EQ_INT(w->rows[1].life.state, CALLBACK_DELIVERED);
+    CHECK_EQ_INT(w->rows[1].life.attempts, 3);
     world_close(w);
 }
 
@@ -364,11 +364,11 @@ static void a_resend_is_the_next_try_of_what_is_down(void)
         world_accept_many(w, 1, 1, 200);
         world_run(w, 1 * MINUTE);
         struct world_row *asked = &w->rows[150], *later = &w->rows[160];
-        CHECK_EQ_INT(asked->status.attempts, 0);
+        CHECK_EQ_INT(asked->life.attempts, 0);
         int64_t starts = w->starts;
         world_resend(w, asked);
         world_run(w, 500);
-        CHECK_EQ_INT(asked->status.attempts, 1);
+        CHECK_EQ_INT(asked->life.attempts, 1);
         CHECK_EQ_INT(w->starts, starts + 1);
         w->answer = world_slow;
         w->in_flight_max = 0;
@@ -377,7 +377,7 @@ static void a_resend_is_the_next_try_of_what_is_down(void)
         world_run(w, 1 * SECOND);
         CHECK_EQ_INT(w->in_flight_max, 1);
         world_run(w, 10 * SECOND);
-        CHECK_EQ_INT(later->status.state, CALLBACK_DELIVERED);
+        CHECK_EQ_INT(later->life.state, CALLBACK_DELIVERED);
         world_run(w, 2 * HOUR);
         CHECK_EQ_UINT(world_count(w, CALLBACK_DELIVERED), 200);
         world_close(w);
@@ -469,7 +469,7 @@ static void resends_of_what_is_being_tried(void)
             w->answer = cases[i].answer;
             world_resend(w, row);
         } else { /* its last try */
-            row->status.place = (struct schedule_place){2, 2, row->status.place.due_ms};
+            row->life.place = (struct schedule_place){2, 2, row->life.place.due_ms};
             w->answer = cases[i].answer;
             world_hand_over(w, row);
         }
@@ -480,10 +480,9 @@ static void resends_of_what_is_being_tried(void)
             REQUIRE(w->jobs && w->jobs->batch && !w->jobs->read);
         world_resend(w, row);
         world_run(w, 10 * MINUTE);
-        if (!CHECK(row->status.state == cases[i].state &&
-                   row->status.attempts == cases[i].attempts))
-            printf("case %zu: %s after %d\n", i, callback_state_name(row->status.state),
-                   row->status.attempts);
+        if (!CHECK(row->life.state == cases[i].state && row->life.attempts == cases[i].attempts))
+            printf("case %zu: %s after %d\n", i, callback_state_name(row->life.state),
+                   row->life.attempts);
         CHECK_EQ_UINT(row->resend.no, 0);
         world_close(w);
     }
@@ -505,7 +504,7 @@ static void keeps_few_of_many_headers(void)
     world_set_app(w, 1, 1);
     world_accept(w, 1, 1);
     world_run(w, 2 * SECOND);
-    CHECK_EQ_INT(w->rows[0].status.attempts, 1);
+    CHECK_EQ_INT(w->rows[0].life.attempts, 1);
     CHECK_EQ_UINT(w->rows[0].last_header_bytes, LIMIT_ATTEMPT_HEADERS_KEPT_BYTES / 20 * 20);
     world_close(w);
 }

@@ -37,9 +37,9 @@ static int64_t longest_wait(struct world *w)
 {
     int64_t most = 0;
     for (size_t i = 0; i < w->row_count; i++)
-        if (w->rows[i].status.state == CALLBACK_PENDING &&
-            w->rows[i].status.place.due_ms - now(w) > most)
-            most = w->rows[i].status.place.due_ms - now(w);
+        if (w->rows[i].life.state == CALLBACK_PENDING &&
+            w->rows[i].life.place.due_ms - now(w) > most)
+            most = w->rows[i].life.place.due_ms - now(w);
     return most;
 }
 
@@ -137,18 +137,18 @@ static void first_tries_and_resends_are_due_at_once(void)
     world_resend(w, world_row(w, 1, 100));
     w->wall_skew_ms = 0;
     world_run(w, 2 * MINUTE);
-    CHECK(world_row(w, 1, 1)->status.place.due_ms <= now(w));
-    CHECK(world_row(w, 1, 100)->status.place.due_ms <= now(w) + WAIT_MOST);
+    CHECK(world_row(w, 1, 1)->life.place.due_ms <= now(w));
+    CHECK(world_row(w, 1, 100)->life.place.due_ms <= now(w) + WAIT_MOST);
     for (uint64_t no = 200; no <= 210; no++)
-        CHECK(world_row(w, 1, no)->status.attempts > 0 ||
-              world_row(w, 1, no)->status.place.due_ms <= now(w));
+        CHECK(world_row(w, 1, no)->life.attempts > 0 ||
+              world_row(w, 1, no)->life.place.due_ms <= now(w));
     w->answer = world_ok;
     world_run(w, 2 * MINUTE);
     for (uint64_t no = 200; no <= 210; no++)
-        CHECK(world_row(w, 1, no)->status.state == CALLBACK_DELIVERED ||
-              world_row(w, 1, no)->status.attempts > 0);
-    CHECK_EQ_INT(world_row(w, 1, 1)->status.state, CALLBACK_DELIVERED);
-    CHECK(world_row(w, 1, 1)->status.attempts >= 2);
+        CHECK(world_row(w, 1, no)->life.state == CALLBACK_DELIVERED ||
+              world_row(w, 1, no)->life.attempts > 0);
+    CHECK_EQ_INT(world_row(w, 1, 1)->life.state, CALLBACK_DELIVERED);
+    CHECK(world_row(w, 1, 1)->life.attempts >= 2);
     world_run(w, WAIT_MOST);
     CHECK_EQ_UINT(world_count(w, CALLBACK_DELIVERED), 23);
     world_close(w);
@@ -178,11 +178,11 @@ static void a_late_date_that_is_handed_over_is_mended(void)
     world_accept_many(w, 1, 100, 110);
     world_run(w, MINUTE); /* suspended */
     struct world_row *row = world_add_row(w, 1, 200);
-    row->status.place.due_ms += 24 * HOUR;
+    row->life.place.due_ms += 24 * HOUR;
     world_hand_over(w, row);
     world_run(w, MINUTE);
-    CHECK(world_row(w, 1, 200)->status.attempts > 0 ||
-          world_row(w, 1, 200)->status.place.due_ms <= now(w));
+    CHECK(world_row(w, 1, 200)->life.attempts > 0 ||
+          world_row(w, 1, 200)->life.place.due_ms <= now(w));
     world_close(w);
 }
 

@@ -5,7 +5,7 @@ static size_t count_reason(const struct world *w, enum callback_reason reason)
 {
     size_t n = 0;
     for (size_t i = 0; i < w->row_count; i++)
-        n += w->rows[i].status.reason == reason;
+        n += w->rows[i].life.reason == reason;
     return n;
 }
 
@@ -24,9 +24,9 @@ static void a_lane_that_stays_down_gives_up(void)
     CHECK(count_reason(w, REASON_ENDPOINT_DOWN) > 2900);
     CHECK_EQ_UINT(world_count(w, CALLBACK_DEAD), 3000);
     for (size_t i = 0; i < w->row_count; i++) {
-        CHECK(w->rows[i].status.attempts <= 5);
-        CHECK_EQ_INT(w->rows[i].status.reason,
-                     w->rows[i].status.attempts == 5 ? REASON_ATTEMPTS : REASON_ENDPOINT_DOWN);
+        CHECK(w->rows[i].life.attempts <= 5);
+        CHECK_EQ_INT(w->rows[i].life.reason,
+                     w->rows[i].life.attempts == 5 ? REASON_ATTEMPTS : REASON_ENDPOINT_DOWN);
     }
     world_close(w);
 }
@@ -52,13 +52,13 @@ static void a_lane_that_fails_again_gives_up_none_it_has_not_tried(void)
     world_run(w, 4 * SECOND);
     CHECK_EQ_INT(w->starts, 4);
     for (size_t i = 0; i < 301; i++)
-        before[i] = w->rows[i].status.attempts;
+        before[i] = w->rows[i].life.attempts;
     world_run(w, 4 * SECOND);
     CHECK_EQ_UINT(world_count(w, CALLBACK_DELIVERED), 1);
     world_run(w, 20 * MINUTE);
     for (size_t i = 0; i < 301; i++)
-        if (w->rows[i].status.state == CALLBACK_DEAD)
-            CHECK(w->rows[i].status.attempts > before[i]);
+        if (w->rows[i].life.state == CALLBACK_DEAD)
+            CHECK(w->rows[i].life.attempts > before[i]);
     CHECK(world_count(w, CALLBACK_PENDING) > 250);
     w->answer = world_ok;
     world_run(w, 5 * MINUTE);

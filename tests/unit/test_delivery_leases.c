@@ -178,9 +178,9 @@ static void what_another_node_erased_during_an_attempt_is_not_tried_again(void)
     delivery_erased_elsewhere(w->delivery, 1);
     world_run(w, 7 * SECOND);
     CHECK_EQ_INT(w->starts, 3); /* the other one's retry */
-    CHECK_EQ_INT(w->rows[0].status.state, CALLBACK_SKIPPED);
-    CHECK_EQ_INT(w->rows[0].status.attempts, 1);
-    CHECK_EQ_INT(w->rows[1].status.attempts, 2);
+    CHECK_EQ_INT(w->rows[0].life.state, CALLBACK_SKIPPED);
+    CHECK_EQ_INT(w->rows[0].life.attempts, 1);
+    CHECK_EQ_INT(w->rows[1].life.attempts, 2);
     world_close(w);
 }
 

@@ -109,7 +109,7 @@ static void fresh_ones_do_not_keep_out_what_waits(void)
         world_run(w, 1 * SECOND);
     }
     for (size_t i = 0; i < 40; i++)
-        CHECK_EQ_INT(w->rows[i].status.state, CALLBACK_DELIVERED);
+        CHECK_EQ_INT(w->rows[i].life.state, CALLBACK_DELIVERED);
     CHECK(world_count(w, CALLBACK_PENDING) > 3000);
     world_close(w);
 }
@@ -177,7 +177,7 @@ static void stopping_has_an_end(void)
     CHECK(!w->stopped);
     world_run(w, 2 * SECOND);
     CHECK(w->stopped);
-    CHECK_EQ_INT(w->rows[0].status.state, CALLBACK_PENDING);
+    CHECK_EQ_INT(w->rows[0].life.state, CALLBACK_PENDING);
     world_close(w);
 }
 

@@ -73,7 +73,7 @@ static void nothing_is_lost_or_doubled(void)
             printf("seed %llu\n", (unsigned long long)seed);
         for (size_t i = 0; i < w->row_count; i++) {
             const struct world_row *row = &w->rows[i];
-            bool good = row->status.state == CALLBACK_DELIVERED ? row->oks >= 1 : row->oks == 0;
+            bool good = row->life.state == CALLBACK_DELIVERED ? row->oks >= 1 : row->oks == 0;
             if (!CHECK(good && row->oks <= 1 + row->resends))
                 printf("seed %llu event %llu\n", (unsigned long long)seed,
                        (unsigned long long)row->event_no);
@@ -90,8 +90,8 @@ static void what_was_to_be_skipped_keeps_its_time(void)
     struct world *w = world_open(1, "5s,1m");
     world_set_app(w, 1, -1);
     struct world_row *row = world_add_row(w, 1, 1);
-    row->status.place.due_ms += HOUR;
-    struct lane_backlog backlog = {lane_of(1, LANE_SUCCESS), row->status.place.due_ms};
+    row->life.place.due_ms += HOUR;
+    struct lane_backlog backlog = {lane_of(1, LANE_SUCCESS), row->life.place.due_ms};
     w->store_delay_ms = 10 * SECOND;
     delivery_recover(w->delivery, &backlog, 1);
     world_run(w, 0);
@@ -103,7 +103,7 @@ static void what_was_to_be_skipped_keeps_its_time(void)
     CHECK_EQ_INT(w->starts, 0);
     world_run(w, 2 * MINUTE);
     CHECK_EQ_INT(w->starts, 1);
-    CHECK_EQ_INT(w->rows[0].status.state, CALLBACK_DELIVERED);
+    CHECK_EQ_INT(w->rows[0].life.state, CALLBACK_DELIVERED);
     world_close(w);
 }
 
@@ -120,7 +120,7 @@ static void pages_under_way_leave_room_for_new_callbacks(void)
     world_run(w, MINUTE);
     int64_t starts = w->starts;
     for (uint32_t app = 1; app <= APPS; app++) {
-        int64_t due_ms = world_add_row(w, app, 501)->status.place.due_ms;
+        int64_t due_ms = world_add_row(w, app, 501)->life.place.due_ms;
         backlog[app - 1] = (struct lane_backlog){lane_of(app, LANE_SUCCESS), due_ms};
     }
     w->store_delay_ms = HOUR;

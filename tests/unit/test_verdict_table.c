@@ -22,7 +22,7 @@ struct asked {
     struct candidate candidate;
     struct rules_facts facts;
     struct event original;
-    struct callback_status original_status;
+    struct callback_life original_status;
 };
 
 static int64_t paid_at_ms[] = {NOW};
@@ -219,7 +219,7 @@ static const struct column {
 static void print_accepted(FILE *to, const struct asked *a, const struct event *e)
 {
     bool is_reversal = e->type == EVENT_OFFER_COMPLETION_REVERSED;
-    struct callback_status s = life_accept(e, is_reversal ? &a->original_status : NULL);
+    struct callback_life s = life_accept(e, is_reversal ? &a->original_status : NULL);
     const char *reason = callback_reason_name(s.reason);
     fprintf(to, " %s", s.wait == WAIT_HELD ? "held back" : callback_state_name(s.state));
     if (reason)

@@ -23,8 +23,8 @@ static struct event event_of(uint64_t event_no, const char *panelist_id)
 static struct event look(struct view *v, uint64_t event_no, struct arena *arena)
 {
     struct event e = {0};
-    struct callback_status status;
-    CHECK(view_event(v, event_id_of(1, event_no), arena, &e, &status));
+    struct callback_life life;
+    CHECK(view_event(v, event_id_of(1, event_no), arena, &e, &life));
     return e;
 }
 
@@ -36,7 +36,7 @@ static void an_erasure_holds_before_it_is_applied(void)
     struct view v = {.active = filled};
     struct event events[] = {event_of(1, "ann"), event_of(2, "bob"), event_of(3, "ann")};
     for (size_t i = 0; i < ARRAY_LEN(events); i++) {
-        struct callback_status due = life_accept(&events[i], NULL);
+        struct callback_life due = life_accept(&events[i], NULL);
         memtable_add_event(filled, &events[i], &due, 0);
     }
     (void)memtable_add_erase(filled, &(struct mem_erase){.account_no = 1,

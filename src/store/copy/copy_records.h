@@ -26,7 +26,7 @@ struct copied_object {
 
 struct copied_event {
     struct event event; /* whole, with key and content; its body if it is kept */
-    struct callback_status status;
+    struct callback_life life;
     int32_t period;
     bool erased;
     unsigned counted; /* bits: 1 counted in the total of delivered callbacks, 2 of dead ones */

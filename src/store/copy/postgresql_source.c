@@ -145,9 +145,9 @@ static void take_row(const PGresult *r, int at, struct copy_chunk *c)
     *to = (struct copied_event){
         .event = row.event,
         .period = row.period,
-        .status = row.standing.status,
+        .life = row.callback.life,
         .erased = row.erased,
-        .counted = row.standing.counted,
+        .counted = row.callback.counted,
     };
     event_keep(&to->event, &c->arena);
 }

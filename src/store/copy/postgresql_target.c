@@ -116,12 +116,12 @@ static void write_books(struct postgresql_target *t, const struct copy_chunk *c)
 
 static void add_event(struct pg_column *to, const struct copied_event *from)
 {
-    struct pg_column *c = rows_add_first(to, &from->event, from->period, from->status.wait);
-    column_int(c++, from->status.manual);
-    column_int(c++, from->status.place.failed_attempts);
-    column_int(c++, from->status.place.slot);
-    column_int(c++, from->status.place.due_ms);
-    column_int(c++, from->status.attempts);
+    struct pg_column *c = rows_add_first(to, &from->event, from->period, from->life.wait);
+    column_int(c++, from->life.manual);
+    column_int(c++, from->life.place.failed_attempts);
+    column_int(c++, from->life.place.slot);
+    column_int(c++, from->life.place.due_ms);
+    column_int(c++, from->life.attempts);
     column_int(c++, from->counted);
     column_int(c++, from->erased);
 }
@@ -249,17 +249,17 @@ static void write_accounts(struct postgresql_target *t, const struct copy_chunk 
 }
 
 /* Writes the waiting callbacks and the totals. */
-static void write_standing(struct postgresql_target *t, const struct copy_chunk *c)
+static void write_waiting_and_totals(struct postgresql_target *t, const struct copy_chunk *c)
 {
     struct changes *ch = &t->changes;
     changes_begin(ch);
     for (size_t i = 0; i < c->count; i++) {
         const struct copied_event *e = &c->events[i];
-        struct standing delivered = {.status.state = CALLBACK_DELIVERED};
-        struct standing dead = {.status.state = CALLBACK_DEAD};
-        if (e->status.wait != WAIT_NOT)
-            changes_wait(ch, &e->event, e->period, &e->status);
-        if (e->status.state == CALLBACK_PENDING)
+        struct row_callback delivered = {.life.state = CALLBACK_DELIVERED};
+        struct row_callback dead = {.life.state = CALLBACK_DEAD};
+        if (e->life.wait != WAIT_NOT)
+            changes_wait(ch, &e->event, e->period, &e->life);
+        if (e->life.state == CALLBACK_PENDING)
             changes_pending(ch, e->event.account_no, 1);
         if (e->counted & COUNTED_DELIVERED)
             changes_count_final(ch, e->event.account_no, &delivered);
@@ -277,7 +277,7 @@ static void write_events(struct postgresql_target *t, const struct copy_chunk *c
     write_keys(t, c);
     write_reversals(t, c);
     write_attempts(t, c);
-    write_standing(t, c);
+    write_waiting_and_totals(t, c);
 }
 
 /* Outside of the chunk's transaction, because making a partition ends the transaction. */

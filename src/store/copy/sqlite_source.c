@@ -221,7 +221,7 @@ static bool take_row(struct sqlite_source *s, sqlite3_stmt *rows, const struct e
     *to = (struct copied_event){
         .event = row->event,
         .period = (int32_t)s->at.n[0],
-        .status = row->status,
+        .life = row->life,
         .erased = row->segment == 0,
         .counted = (unsigned)sql_int(rows, ROW_COUNTED_COLUMN),
     };

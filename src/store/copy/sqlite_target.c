@@ -102,7 +102,7 @@ static bool add_event(struct sqlite_target *t, struct memtable *m, const struct 
                    (unsigned long long)e->event_no, e->account_no);
         return false;
     }
-    memtable_add_event(m, e, &from->status,
+    memtable_add_event(m, e, &from->life,
                        panelist_key(&t->apply.secret, e->account_no, e->panelist_id).hi);
     struct mem_entry *entry = memtable_entry(m, event_id_of(e->account_no, e->event_no));
     entry->counted = from->counted;

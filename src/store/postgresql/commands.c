@@ -90,9 +90,9 @@ static enum pg_fate end_resend(struct postgresql_store *s, struct pg *pg, struct
                                const struct pg_row *row)
 {
     struct pg_side *side = &s->changes;
-    bool due = row->standing.status.wait == WAIT_DUE;
+    bool due = row->callback.life.wait == WAIT_DUE;
     handover_begin(&side->handover);
-    if (due && leases_have(&s->nodes.leases, row->standing.status.lane))
+    if (due && leases_have(&s->nodes.leases, row->callback.life.lane))
         pg_side_owe(side, pg_row_callback(row));
     else if (due)
         handover_callback(&side->handover, row);
@@ -106,18 +106,17 @@ static enum pg_fate resend_row(struct postgresql_store *s, struct pg *pg, struct
                                struct pg_row *row)
 {
     struct pg_side *side = &s->changes;
-    struct standing now = row->standing;
+    struct row_callback now = row->callback;
     struct fetched original;
     enum pg_fate fate = fetch_original(pg, side, row, &original);
     if (fate != PG_OK)
         return fate;
-    life_resend(&now.status, resend->now_ms,
-                original.count ? &original.rows[0].standing.status : NULL);
+    life_resend(&now.life, resend->now_ms, original.count ? &original.rows[0].callback.life : NULL);
     now.resend = (struct pending_resend){++now.resend_last_no, resend->now_ms};
     changes_begin(&side->changes);
     changes_row(&side->changes, row, &now);
     changes_send(&side->changes, pg);
-    row->standing = now;
+    row->callback = now;
     side->own_no = (int64_t)now.resend_last_no;
     return end_resend(s, pg, resend, row);
 }
@@ -126,7 +125,7 @@ static enum pg_fate resend_row(struct postgresql_store *s, struct pg *pg, struct
  * resent the callback since, which does as well. The row is locked, so that try is over. */
 static bool is_resent(const struct pg_side *side, const struct pg_row *row)
 {
-    return side->own_no != 0 && row->standing.resend_last_no >= (uint64_t)side->own_no;
+    return side->own_no != 0 && row->callback.resend_last_no >= (uint64_t)side->own_no;
 }
 
 enum pg_fate pg_resend(struct postgresql_store *s, struct pg *pg, void *what)
@@ -161,7 +160,7 @@ enum pg_fate pg_resend(struct postgresql_store *s, struct pg *pg, void *what)
     if (!row)
         return end_without(pg, resend, STORE_NOT_FOUND);
     enum resend_verdict verdict =
-        life_judge_resend(&row->event, row->standing.status.state, resend->only_states);
+        life_judge_resend(&row->event, row->callback.life.state, resend->only_states);
     if (verdict != RESEND_ACCEPTED)
         return end_without(pg, resend, resend_status(verdict));
     return resend_row(s, pg, resend, row);
@@ -176,8 +175,8 @@ static void stop_waiting(struct changes *ch, const PGresult *r)
     for (int i = 0; i < PQntuples(r); i++) {
         struct pg_row row;
         pg_row_read(r, i, &row);
-        struct standing now = row.standing;
-        life_erase(&now.status);
+        struct row_callback now = row.callback;
+        life_erase(&now.life);
         changes_row(ch, &row, &now);
     }
 }

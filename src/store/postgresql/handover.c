@@ -49,8 +49,8 @@ static void handover_lane(struct pg_table *t, uint32_t account_no, lane_no lane,
 void handover_callback(struct pg_table *t, const struct pg_row *row)
 {
     const struct event *e = &row->event;
-    add(t, e->account_no, lane_of(e->app_no, e->lane), row->standing.status.place.due_ms,
-        e->event_no, row->period, STR_NONE);
+    add(t, e->account_no, lane_of(e->app_no, e->lane), row->callback.life.place.due_ms, e->event_no,
+        row->period, STR_NONE);
 }
 
 void handover_events(struct pg_table *t, const struct event *const *events, size_t count)
@@ -163,8 +163,8 @@ static bool take_carried(struct heard *h, const PGresult *r, int row)
         e.account_no = (uint32_t)pg_int(r, row, HEARD_ACCOUNT);
         e.lane = (enum lane_kind)(lane % LANE_KINDS);
         e.state = CALLBACK_PENDING;
-        struct callback_status status = life_accept(&e, NULL);
-        struct callback *c = callback_new(&e, &status);
+        struct callback_life life = life_accept(&e, NULL);
+        struct callback *c = callback_new(&e, &life);
         c->stamp = (struct handoff_stamp){pg_int(r, row, HEARD_FENCE), h->last->since_mono_ms};
         owe(h, c);
     }
@@ -201,7 +201,7 @@ static enum pg_fate look_up(struct pg *pg, struct heard *h)
     enum pg_fate fate =
         fetch_rows(pg, h->keys, h->key_count, FETCH_UNLOCKED, true, &h->arena, &rows);
     for (size_t i = 0; fate == PG_OK && i < rows.count; i++)
-        if (rows.rows[i].standing.status.wait == WAIT_DUE && rows.rows[i].event.body.p)
+        if (rows.rows[i].callback.life.wait == WAIT_DUE && rows.rows[i].event.body.p)
             owe(h, pg_row_callback(&rows.rows[i]));
     return fate;
 }

@@ -13,7 +13,7 @@ static void write_events(struct pg_intake *in)
     rows_insert_begin(t);
     for (size_t i = 0; i < in->count; i++)
         if (in->items[i].accepted)
-            rows_insert_add(t, &in->items[i].event, in->items[i].period, in->items[i].status.wait);
+            rows_insert_add(t, &in->items[i].event, in->items[i].period, in->items[i].life.wait);
     rows_insert_send(in->pg, t);
 }
 
@@ -249,14 +249,14 @@ static void write_callbacks(struct pg_intake *in)
             continue;
         ch->added.accepted++;
         books_owe(&ch->books, e, e->state);
-        if (item->status.wait == WAIT_NOT)
+        if (item->life.wait == WAIT_NOT)
             continue;
-        changes_wait(ch, e, item->period, &item->status);
+        changes_wait(ch, e, item->period, &item->life);
         changes_pending(ch, e->account_no, 1);
-        if (item->status.wait != WAIT_DUE)
+        if (item->life.wait != WAIT_DUE)
             continue;
         if (leases_have(&in->s->nodes.leases, lane_of(e->app_no, e->lane)))
-            pg_side_owe(in->side, callback_new(e, &item->status));
+            pg_side_owe(in->side, callback_new(e, &item->life));
         else
             elsewhere[elsewhere_count++] = e;
     }

@@ -18,7 +18,7 @@
 /* A row of the group, and its state after the outcomes. */
 struct touched {
     const struct pg_row *row;
-    struct standing now;
+    struct row_callback now;
     bool changed, owed;
 };
 
@@ -48,11 +48,11 @@ static void take_touched(struct outcomes_recording *rec)
     rec->touched = arena_zalloc(rec->arena, rec->rows.count * sizeof *rec->touched + 1);
     for (size_t i = 0; i < rec->rows.count; i++)
         rec->touched[i] =
-            (struct touched){.row = &rec->rows.rows[i], .now = rec->rows.rows[i].standing};
+            (struct touched){.row = &rec->rows.rows[i], .now = rec->rows.rows[i].callback};
     rec->released = arena_zalloc(rec->arena, rec->reversals.count * sizeof *rec->released + 1);
     for (size_t i = 0; i < rec->reversals.count; i++)
         rec->released[i] = (struct touched){.row = &rec->reversals.rows[i],
-                                            .now = rec->reversals.rows[i].standing};
+                                            .now = rec->reversals.rows[i].callback};
 }
 
 /* Releases the reversal that waits for this original, if the outcome allows it. */
@@ -62,29 +62,29 @@ static void release_reversal(struct outcomes_recording *rec, const struct touche
     for (size_t i = 0; i < rec->reversals.count; i++) {
         struct touched *t = &rec->released[i];
         if (t->row->event.account_no == o->account_no && t->row->event.original_no == o->event_no &&
-            life_release(&t->now.status, &original->now.status, outcome_end_ms(o)))
+            life_release(&t->now.life, &original->now.life, outcome_end_ms(o)))
             t->changed = t->owed = true;
     }
 }
 
 /* The callback state of a reversal's original, after the group if the group changes it; NULL: the
  * event is no reversal. */
-static const struct callback_status *find_original(const struct outcomes_recording *rec,
-                                                   const struct event *e)
+static const struct callback_life *find_original(const struct outcomes_recording *rec,
+                                                 const struct event *e)
 {
     const struct pg_row *row = fetched_find(&rec->rows, e->account_no, e->original_no);
     if (row)
-        return &rec->touched[row - rec->rows.rows].now.status;
+        return &rec->touched[row - rec->rows.rows].now.life;
     row = fetched_find(&rec->originals, e->account_no, e->original_no);
-    return row ? &row->standing.status : NULL;
+    return row ? &row->callback.life : NULL;
 }
 
 /* A resend that was accepted after the outcome was decided takes effect after the outcome. */
 static void resend_again(const struct outcomes_recording *rec, struct touched *t)
 {
-    struct callback_status *status = &t->now.status;
-    life_resend(status, t->now.resend.due_ms, find_original(rec, &t->row->event));
-    t->owed = status->wait == WAIT_DUE;
+    struct callback_life *life = &t->now.life;
+    life_resend(life, t->now.resend.due_ms, find_original(rec, &t->row->event));
+    t->owed = life->wait == WAIT_DUE;
 }
 
 static void take_outcome(struct outcomes_recording *rec, const struct outcome *o)
@@ -92,13 +92,13 @@ static void take_outcome(struct outcomes_recording *rec, const struct outcome *o
     struct touched *t = touched_of(rec, o);
     if (!t)
         return;
-    struct standing *now = &t->now;
+    struct row_callback *now = &t->now;
     struct callback_decision d = outcome_decision(o);
     d.is_erased = t->row->erased;
     /* the outcome may be recorded again: after a commit in doubt, even if its group was split
      * since, or because a callback that was handed over late was attempted twice */
     d.is_again = true;
-    life_decide(&now->status, &d);
+    life_decide(&now->life, &d);
     t->changed = true;
     t->owed = false;
     changes_count_final(&rec->side->changes, t->row->event.account_no, now);
@@ -252,7 +252,7 @@ static enum pg_fate fetch_originals(struct outcomes_recording *rec)
     size_t n = 0;
     for (size_t i = 0; i < rec->rows.count; i++) {
         const struct pg_row *row = &rec->rows.rows[i];
-        if (row->event.original_no && row->standing.resend.no)
+        if (row->event.original_no && row->callback.resend.no)
             keys[n++] = (struct fetch_key){row->event.account_no, row->event.original_no,
                                            FETCH_PERIOD_UNKNOWN};
     }
@@ -294,9 +294,9 @@ static enum pg_fate owe(struct outcomes_recording *rec, struct fetch_key *keys, 
         uint32_t account_no = row->event.account_no;
         const struct pg_row *at = fetched_find(&rec->rows, account_no, row->event.event_no);
         if (at)
-            row->standing = rec->touched[at - rec->rows.rows].now;
+            row->callback = rec->touched[at - rec->rows.rows].now;
         else if ((at = fetched_find(&rec->reversals, account_no, row->event.event_no)))
-            row->standing = rec->released[at - rec->reversals.rows].now;
+            row->callback = rec->released[at - rec->reversals.rows].now;
         if (row->event.body.p)
             pg_side_owe(rec->side, pg_row_callback(row));
     }

@@ -123,7 +123,7 @@ static void note_start(struct pg_intake *in, struct intake_item *item)
 
 struct pg_original {
     const struct event *event; /* NULL: unknown */
-    const struct callback_status *status;
+    const struct callback_life *life;
     bool reversed;
 };
 
@@ -138,7 +138,7 @@ static struct pg_original find_original(struct pg_intake *in, const struct intak
         return (struct pg_original){
             .event = &row->event,
             .reversed = in->reversed[row - in->originals.rows] || reversed_earlier(in, &row->event),
-            .status = &row->standing.status,
+            .life = &row->callback.life,
         };
     }
     const struct intake_item *earlier = earlier_with_key(
@@ -148,7 +148,7 @@ static struct pg_original find_original(struct pg_intake *in, const struct intak
     return (struct pg_original){
         .event = &earlier->event,
         .reversed = reversed_earlier(in, &earlier->event),
-        .status = &earlier->status,
+        .life = &earlier->life,
     };
 }
 
@@ -186,7 +186,7 @@ static void accept(struct pg_intake *in, struct intake_item *item,
     item->period = a->period;
     payload_fix(e, item->c, &in->body);
     e->body = arena_str(in->arena, e->body);
-    item->status = life_accept(e, original->status);
+    item->life = life_accept(e, original->life);
     if (e->type == EVENT_SURVEY_STARTED)
         note_start(in, item);
     pg_intake_chain(&in->by_key, spread(e->key.hi, e->key.lo), index, &item->next_key);
@@ -296,7 +296,7 @@ static enum pg_fate owe_own(struct pg_intake *in)
                                            in->items[i].key.event_no, in->items[i].key.period};
     enum pg_fate fate = fetch_rows(in->pg, keys, n, FETCH_UNLOCKED, true, in->arena, &rows);
     for (size_t i = 0; fate == PG_OK && i < rows.count; i++)
-        if (rows.rows[i].standing.status.wait == WAIT_DUE && rows.rows[i].event.body.p)
+        if (rows.rows[i].callback.life.wait == WAIT_DUE && rows.rows[i].event.body.p)
             pg_side_owe(in->side, pg_row_callback(&rows.rows[i]));
     return fate;
 }

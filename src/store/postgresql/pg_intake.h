@@ -40,7 +40,7 @@ struct intake_item {
     size_t same_question; /* index + 1 of an earlier item with the same look-up; 0: none */
     bool accepted;
     bool own; /* accepted by an earlier try of this group whose commit was in doubt */
-    struct callback_status status; /* of its callback, if accepted */
+    struct callback_life life; /* of its callback, if accepted */
     int32_t period;
     bool first_start, first_live_start; /* of its panelist, at its client on its day */
     struct event event;                 /* if accepted */

@@ -111,8 +111,8 @@ static void take_items(struct due_page *page, const struct fetch_key *order, siz
     page->items = xmalloc(count * sizeof(struct callback *) + 1);
     for (size_t i = 0; i < count; i++) {
         const struct pg_row *row = fetched_find(rows, order[i].account_no, order[i].event_no);
-        if (row && row->standing.status.wait == WAIT_DUE && (row->event.body.p || page->brief) &&
-            row->standing.status.place.due_ms <= page->due_until_ms)
+        if (row && row->callback.life.wait == WAIT_DUE && (row->event.body.p || page->brief) &&
+            row->callback.life.place.due_ms <= page->due_until_ms)
             page->items[page->count++] = pg_row_callback(row);
     }
 }

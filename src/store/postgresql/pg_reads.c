@@ -254,7 +254,7 @@ static void take_rows(struct callback_list *l, const PGresult *r)
         pg_row_read(r, i, &row);
         struct callback_row *shown = &l->rows[l->count++];
         pg_row_show(&row, &l->arena, shown);
-        if (callback_list_state(l, row.event.event_no, row.standing.status.state) ==
+        if (callback_list_state(l, row.event.event_no, row.callback.life.state) ==
             CALLBACK_DELIVERING)
             callback_row_set_tried(shown);
     }

@@ -9,7 +9,7 @@ void pg_row_read(const PGresult *r, int at, struct pg_row *ret)
     int c = 0;
     *ret = (struct pg_row){0};
     struct event *e = &ret->event;
-    struct standing *s = &ret->standing;
+    struct row_callback *s = &ret->callback;
     e->account_no = (uint32_t)pg_int(r, at, c++);
     e->event_no = (uint64_t)pg_int(r, at, c++);
     ret->period = (int32_t)pg_int(r, at, c++);
@@ -35,15 +35,15 @@ void pg_row_read(const PGresult *r, int at, struct pg_row *ret)
     e->reason = pg_str(r, at, c++);
     e->signature_offset = (uint16_t)pg_int(r, at, c++);
     e->cap = (enum cap_part)pg_int(r, at, c++);
-    s->status.lane = lane_of(e->app_no, e->lane);
-    e->state = s->status.state = (enum callback_state)pg_int(r, at, c++);
-    e->reason_skipped = s->status.reason = (enum callback_reason)pg_int(r, at, c++);
-    s->status.wait = (enum callback_wait)pg_int(r, at, c++);
-    s->status.manual = pg_int(r, at, c++) != 0;
-    s->status.place.failed_attempts = (int32_t)pg_int(r, at, c++);
-    s->status.place.slot = (int32_t)pg_int(r, at, c++);
-    s->status.place.due_ms = pg_int(r, at, c++);
-    s->status.attempts = (int32_t)pg_int(r, at, c++);
+    s->life.lane = lane_of(e->app_no, e->lane);
+    e->state = s->life.state = (enum callback_state)pg_int(r, at, c++);
+    e->reason_skipped = s->life.reason = (enum callback_reason)pg_int(r, at, c++);
+    s->life.wait = (enum callback_wait)pg_int(r, at, c++);
+    s->life.manual = pg_int(r, at, c++) != 0;
+    s->life.place.failed_attempts = (int32_t)pg_int(r, at, c++);
+    s->life.place.slot = (int32_t)pg_int(r, at, c++);
+    s->life.place.due_ms = pg_int(r, at, c++);
+    s->life.attempts = (int32_t)pg_int(r, at, c++);
     s->counted = (unsigned)pg_int(r, at, c++);
     s->resend_last_no = (uint64_t)pg_int(r, at, c++);
     if (!pg_is_null(r, at, c))
@@ -55,8 +55,8 @@ void pg_row_read(const PGresult *r, int at, struct pg_row *ret)
 
 struct callback *pg_row_callback(const struct pg_row *row)
 {
-    struct callback *c = callback_new(&row->event, &row->standing.status);
-    c->resend_no = row->standing.resend.no;
+    struct callback *c = callback_new(&row->event, &row->callback.life);
+    c->resend_no = row->callback.resend.no;
     return c;
 }
 
@@ -81,7 +81,7 @@ struct attempt pg_attempt_read(const PGresult *r, int at, int column, struct are
 
 void pg_row_show(const struct pg_row *row, struct arena *arena, struct callback_row *ret)
 {
-    *ret = callback_row_of(&row->event, &row->standing.status);
+    *ret = callback_row_of(&row->event, &row->callback.life);
     event_keep(&ret->event, arena);
 }
 

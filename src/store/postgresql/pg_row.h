@@ -6,12 +6,12 @@
 #include "store/postgresql/connection.h"
 #include "store/store.h"
 
-/* standing.counted: which totals include the callback; each counts it once. */
+/* row_callback.counted: which totals include the callback; each counts it once. */
 #define COUNTED_DELIVERED 1
 #define COUNTED_DEAD 2
 
-struct standing {
-    struct callback_status status;
+struct row_callback {
+    struct callback_life life;
     unsigned counted;
     uint64_t resend_last_no; /* of the last resend, answered or not; 0: never resent */
     struct pending_resend resend;
@@ -19,7 +19,7 @@ struct standing {
 
 struct pg_row {
     struct event event; /* its texts borrow from the result; body: only if it was selected */
-    struct standing standing;
+    struct row_callback callback;
     int32_t period;
     bool erased;
 };

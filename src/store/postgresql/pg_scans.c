@@ -15,7 +15,7 @@ static void add_to_statement(void *context, const PGresult *r)
 {
     struct pg_row row;
     pg_row_read(r, 0, &row);
-    statement_add(context, &row.event, row.standing.status.state);
+    statement_add(context, &row.event, row.callback.life.state);
 }
 
 enum pg_fate pg_read_statement(struct postgresql_store *s, struct pg *pg, void *statement_query)
@@ -124,7 +124,7 @@ static void add_to_day(void *context, const PGresult *r)
 {
     struct pg_row row;
     pg_row_read(r, 0, &row);
-    books_day_event(context, &row.event, row.standing.status.state);
+    books_day_event(context, &row.event, row.callback.life.state);
 }
 
 static void add_ledger(struct books_day *d, const PGresult *r)

@@ -36,7 +36,7 @@ static int64_t waiting_lane(const struct event *e, enum callback_wait wait)
 }
 
 void changes_wait(struct changes *ch, const struct event *e, int32_t period,
-                  const struct callback_status *s)
+                  const struct callback_life *s)
 {
     struct pg_column *c = ch->waiting.columns;
     column_int(c++, e->account_no);
@@ -48,7 +48,7 @@ void changes_wait(struct changes *ch, const struct event *e, int32_t period,
     column_int(c++, s->state == CALLBACK_PENDING);
 }
 
-static void stop_waiting(struct changes *ch, const struct event *e, const struct callback_status *s)
+static void stop_waiting(struct changes *ch, const struct event *e, const struct callback_life *s)
 {
     struct pg_column *c = ch->dropped.columns;
     column_int(c++, e->account_no);
@@ -77,43 +77,43 @@ void changes_pending(struct changes *ch, uint32_t account_no, int64_t more)
     total_of(ch, account_no)->pending += more;
 }
 
-void changes_count_final(struct changes *ch, uint32_t account_no, struct standing *now)
+void changes_count_final(struct changes *ch, uint32_t account_no, struct row_callback *now)
 {
-    if (now->status.state == CALLBACK_DELIVERED && !(now->counted & COUNTED_DELIVERED)) {
+    if (now->life.state == CALLBACK_DELIVERED && !(now->counted & COUNTED_DELIVERED)) {
         now->counted |= COUNTED_DELIVERED;
         total_of(ch, account_no)->delivered++;
     }
-    if (now->status.state == CALLBACK_DEAD && !(now->counted & COUNTED_DEAD)) {
+    if (now->life.state == CALLBACK_DEAD && !(now->counted & COUNTED_DEAD)) {
         now->counted |= COUNTED_DEAD;
         total_of(ch, account_no)->dead++;
     }
 }
 
-void changes_row(struct changes *ch, const struct pg_row *row, const struct standing *now)
+void changes_row(struct changes *ch, const struct pg_row *row, const struct row_callback *now)
 {
     const struct event *e = &row->event;
-    const struct standing *was = &row->standing;
-    if (was->status.state != now->status.state) {
+    const struct row_callback *was = &row->callback;
+    if (was->life.state != now->life.state) {
         struct book_key key = book_key_of(e);
-        books_move(&ch->books, &key, e->reward_micros, e->revenue_micros, was->status.state,
-                   now->status.state);
+        books_move(&ch->books, &key, e->reward_micros, e->revenue_micros, was->life.state,
+                   now->life.state);
         changes_pending(ch, e->account_no,
-                        (now->status.state == CALLBACK_PENDING) -
-                            (was->status.state == CALLBACK_PENDING));
+                        (now->life.state == CALLBACK_PENDING) -
+                            (was->life.state == CALLBACK_PENDING));
     }
-    bool same = was->status.wait == now->status.wait &&
-                was->status.place.due_ms == now->status.place.due_ms &&
-                (was->status.state == CALLBACK_PENDING) == (now->status.state == CALLBACK_PENDING);
-    if (!same && was->status.wait != WAIT_NOT)
-        stop_waiting(ch, e, &was->status);
-    if (!same && now->status.wait != WAIT_NOT)
-        changes_wait(ch, e, row->period, &now->status);
+    bool same = was->life.wait == now->life.wait &&
+                was->life.place.due_ms == now->life.place.due_ms &&
+                (was->life.state == CALLBACK_PENDING) == (now->life.state == CALLBACK_PENDING);
+    if (!same && was->life.wait != WAIT_NOT)
+        stop_waiting(ch, e, &was->life);
+    if (!same && now->life.wait != WAIT_NOT)
+        changes_wait(ch, e, row->period, &now->life);
     ch->rows = xgrow(ch->rows, &ch->row_capacity, ch->row_count + 1, sizeof *ch->rows);
     ch->rows[ch->row_count++] = (struct changed_row){
         .account_no = e->account_no,
         .event_no = e->event_no,
         .period = row->period,
-        .standing = *now,
+        .callback = *now,
     };
 }
 
@@ -131,18 +131,18 @@ static int by_period(const void *a, const void *b)
 
 static void add_row(struct pg_table *t, const struct changed_row *row)
 {
-    const struct standing *s = &row->standing;
+    const struct row_callback *s = &row->callback;
     struct pg_column *c = t->columns;
     column_int(c++, row->account_no);
     column_int(c++, (int64_t)row->event_no);
-    column_int(c++, s->status.state);
-    column_int(c++, s->status.reason);
-    column_int(c++, s->status.wait);
-    column_int(c++, s->status.manual);
-    column_int(c++, s->status.place.failed_attempts);
-    column_int(c++, s->status.place.slot);
-    column_int(c++, s->status.place.due_ms);
-    column_int(c++, s->status.attempts);
+    column_int(c++, s->life.state);
+    column_int(c++, s->life.reason);
+    column_int(c++, s->life.wait);
+    column_int(c++, s->life.manual);
+    column_int(c++, s->life.place.failed_attempts);
+    column_int(c++, s->life.place.slot);
+    column_int(c++, s->life.place.due_ms);
+    column_int(c++, s->life.attempts);
     column_int(c++, s->counted);
     column_int(c++, (int64_t)s->resend_last_no);
     column_int(c++, s->resend.due_ms);

@@ -9,7 +9,7 @@ struct changed_row {
     uint32_t account_no;
     uint64_t event_no;
     int32_t period;
-    struct standing standing;
+    struct row_callback callback;
 };
 
 struct changed_total {
@@ -38,11 +38,11 @@ void changes_free(struct changes *ch);
 
 /* A new callback waits. Its event is pending and in the books already. */
 void changes_wait(struct changes *ch, const struct event *e, int32_t period,
-                  const struct callback_status *s);
+                  const struct callback_life *s);
 void changes_pending(struct changes *ch, uint32_t account_no, int64_t more);
 /* Adds a callback that has become final to the totals, only the first time that it does. */
-void changes_count_final(struct changes *ch, uint32_t account_no, struct standing *now);
+void changes_count_final(struct changes *ch, uint32_t account_no, struct row_callback *now);
 /* Sets the row's state. At most once for each row in a transaction. */
-void changes_row(struct changes *ch, const struct pg_row *row, const struct standing *now);
+void changes_row(struct changes *ch, const struct pg_row *row, const struct row_callback *now);
 /* Puts the statements into the pipeline. */
 void changes_send(struct changes *ch, struct pg *pg);

@@ -49,7 +49,7 @@ static void erase_callback(struct apply *a, const struct erasure_slices *e, uint
                            uint32_t segment)
 {
     struct sql *q = &a->sql;
-    struct callback_status before;
+    struct callback_life before;
     sql_bind_int(a->erasing.find, 1, (int64_t)id);
     if (!sql_row(q, a->erasing.find))
         return;
@@ -72,7 +72,7 @@ static void erase_callback(struct apply *a, const struct erasure_slices *e, uint
                    before.lane, before.place.due_ms, id);
     if (before.wait == WAIT_NOT)
         return;
-    struct callback_status after = before;
+    struct callback_life after = before;
     life_erase(&after);
     sql_exec_f(q, "UPDATE event SET queue=%d,state=%d,reason=%d WHERE id=%" PRIu64, after.wait,
                after.state, after.reason, id);

@@ -25,7 +25,7 @@ static void note_late(struct apply *a, uint64_t id)
 /* An event's row before the memtable. */
 struct older {
     const struct mem_entry *entry;
-    struct callback_status status;
+    struct callback_life life;
     struct apply_callback callback;
 };
 
@@ -51,7 +51,7 @@ static size_t read_older(struct apply *a, const struct apply_row *order, size_t 
             i++;
         struct older *at = &ret[found++];
         at->entry = order[i].entry;
-        status_read(s, &at->status);
+        status_read(s, &at->life);
         at->callback = apply_callback_read(s, id);
     }
     array_vtab_set(&a->input, 0, NULL, NULL);
@@ -62,7 +62,7 @@ static size_t read_older(struct apply *a, const struct apply_row *order, size_t 
 
 static void set_row(struct apply *a, const struct mem_entry *entry)
 {
-    const struct callback_status *after = &entry->status;
+    const struct callback_life *after = &entry->life;
     sqlite3_stmt *s = a->older.set;
     sql_bind_int(s, 1, after->state);
     sql_bind_int(s, 2, after->reason);
@@ -80,7 +80,7 @@ static void set_row(struct apply *a, const struct mem_entry *entry)
 /* True if set_delivered makes all changes of the row. */
 static bool is_simple(const struct older *before)
 {
-    const struct callback_status *was = &before->status, *after = &before->entry->status;
+    const struct callback_life *was = &before->life, *after = &before->entry->life;
     return was->state == CALLBACK_PENDING && was->wait == WAIT_DUE &&
            after->state == CALLBACK_DELIVERED && after->wait == WAIT_NOT &&
            before->entry->counted == COUNTED_DELIVERED && was->reason == after->reason &&
@@ -123,15 +123,15 @@ static void set_delivered(struct apply *a)
 /* Applies the changes outside of the callback's own row. */
 static void move(struct apply *a, const struct older *before)
 {
-    const struct callback_status *after = &before->entry->status;
+    const struct callback_life *after = &before->entry->life;
     uint64_t id = before->entry->id;
     if (before->callback.segment == 0)
         note_late(a, id);
-    if (before->status.wait == WAIT_DUE)
-        apply_queue_done(a, before->status.lane, before->status.place.due_ms, id);
+    if (before->life.wait == WAIT_DUE)
+        apply_queue_done(a, before->life.lane, before->life.place.due_ms, id);
     if (after->wait == WAIT_DUE)
-        apply_queue_due(a, before->status.lane, after->place.due_ms, id);
-    apply_moved(a, &before->callback, before->status.state, after->state, before->entry->counted);
+        apply_queue_due(a, before->life.lane, after->place.due_ms, id);
+    apply_moved(a, &before->callback, before->life.state, after->state, before->entry->counted);
 }
 
 void apply_older(struct apply *a, const struct apply_row *rows, size_t count)

@@ -40,11 +40,11 @@ struct new_rows {
  * from the virtual table costs several times as much. */
 static bool is_plain(const struct event *e, const struct mem_entry *entry)
 {
-    const struct callback_status *status = &entry->status;
+    const struct callback_life *life = &entry->life;
     return !e->is_test && e->offer_id == 0 && e->original_no == 0 && !e->mid.p &&
            !e->offer_title.p && !e->offer_goal_id.p && !e->original_reward_id.p && !e->reason.p &&
-           e->signature_offset == 0 && e->cap == CAP_NONE && status->reason == REASON_NONE &&
-           !status->manual && status->place.failed_attempts == 0 && status->place.slot == 0;
+           e->signature_offset == 0 && e->cap == CAP_NONE && life->reason == REASON_NONE &&
+           !life->manual && life->place.failed_attempts == 0 && life->place.slot == 0;
 }
 
 /* The rows of one account are scattered in memory: prefetches a row that is needed soon. */
@@ -54,7 +54,7 @@ static void prefetch_event(const struct apply_row *soon)
     for (size_t at = 0; at < sizeof *soon->event; at += 64)
         __builtin_prefetch(event + at);
     __builtin_prefetch(soon->entry);
-    __builtin_prefetch(&soon->entry->status.place);
+    __builtin_prefetch(&soon->entry->life.place);
 }
 
 static void event_column(const void *context, size_t row, int column, sqlite3_context *to)
@@ -65,7 +65,7 @@ static void event_column(const void *context, size_t row, int column, sqlite3_co
         prefetch_event(at + 6);
         __builtin_prefetch(at[2].event->event_id.p);
     }
-    row_column(to, column, at->event, rows->segment, &at->entry->status, at->entry->counted);
+    row_column(to, column, at->event, rows->segment, &at->entry->life, at->entry->counted);
 }
 
 struct body_rows {
@@ -116,15 +116,15 @@ static void add_reversal(struct apply *a, uint64_t id, const struct event *e)
 /* Adds a new event to everything except its own row. */
 static void count_event(struct apply *a, const struct mem_entry *entry, const struct event *e)
 {
-    const struct callback_status *status = &entry->status;
-    apply_count(a, CALLBACK_NONE, status->state, entry->counted);
+    const struct callback_life *life = &entry->life;
+    apply_count(a, CALLBACK_NONE, life->state, entry->counted);
     if (e->lane != LANE_NONE)
-        apply_search_move(a, entry->id, e->app_no, e->type, CALLBACK_NONE, status->state);
-    if (status->state == CALLBACK_PENDING)
+        apply_search_move(a, entry->id, e->app_no, e->type, CALLBACK_NONE, life->state);
+    if (life->state == CALLBACK_PENDING)
         apply_waits(a, a->segment.no, e->accepted_ms, 1);
-    books_owe(&a->ledger.books, e, status->state);
-    if (status->wait == WAIT_DUE)
-        apply_queue_due(a, status->lane, status->place.due_ms, entry->id);
+    books_owe(&a->ledger.books, e, life->state);
+    if (life->wait == WAIT_DUE)
+        apply_queue_due(a, life->lane, life->place.due_ms, entry->id);
     if (e->original_no != 0)
         add_reversal(a, entry->id, e);
 }

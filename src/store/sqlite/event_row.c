@@ -6,7 +6,7 @@ void row_read(sqlite3_stmt *s, struct event_row *ret)
 {
     int at = 0;
     struct event *e = &ret->event;
-    struct callback_status *status = &ret->status;
+    struct callback_life *life = &ret->life;
     *ret = (struct event_row){.id = (uint64_t)sql_int(s, at++)};
     e->account_no = account_of_id(ret->id);
     e->event_no = event_no_of_id(ret->id);
@@ -34,19 +34,19 @@ void row_read(sqlite3_stmt *s, struct event_row *ret)
     e->cap = (enum cap_part)sql_int(s, at++);
     ret->segment = (uint32_t)sql_int(s, at++);
     e->is_erased = ret->segment == 0;
-    status->lane = lane_of(e->app_no, e->lane);
-    e->state = status->state = (enum callback_state)sql_int(s, at++);
-    e->reason_skipped = status->reason = (enum callback_reason)sql_int(s, at++);
-    status->wait = (enum callback_wait)sql_int(s, at++);
-    status->manual = sql_int(s, at++) != 0;
-    status->place.failed_attempts = (int32_t)sql_int(s, at++);
-    status->place.slot = (int32_t)sql_int(s, at++);
-    status->place.due_ms = sql_int(s, at++);
-    status->attempts = (int32_t)sql_int(s, at++);
+    life->lane = lane_of(e->app_no, e->lane);
+    e->state = life->state = (enum callback_state)sql_int(s, at++);
+    e->reason_skipped = life->reason = (enum callback_reason)sql_int(s, at++);
+    life->wait = (enum callback_wait)sql_int(s, at++);
+    life->manual = sql_int(s, at++) != 0;
+    life->place.failed_attempts = (int32_t)sql_int(s, at++);
+    life->place.slot = (int32_t)sql_int(s, at++);
+    life->place.due_ms = sql_int(s, at++);
+    life->attempts = (int32_t)sql_int(s, at++);
 }
 
 void row_column(sqlite3_context *to, int column, const struct event *e, uint32_t segment,
-                const struct callback_status *status, unsigned counted)
+                const struct callback_life *life, unsigned counted)
 {
     switch (column) {
     case 0: array_vtab_int(to, (int64_t)event_id_of(e->account_no, e->event_no)); break;
@@ -73,21 +73,21 @@ void row_column(sqlite3_context *to, int column, const struct event *e, uint32_t
     case 21: array_vtab_int(to, e->signature_offset); break;
     case 22: array_vtab_int(to, e->cap); break;
     case 23: array_vtab_int(to, segment); break;
-    case 24: array_vtab_int(to, status->state); break;
-    case 25: array_vtab_int(to, status->reason); break;
-    case 26: array_vtab_int(to, status->wait); break;
-    case 27: array_vtab_int(to, status->manual); break;
-    case 28: array_vtab_int(to, status->place.failed_attempts); break;
-    case 29: array_vtab_int(to, status->place.slot); break;
-    case 30: array_vtab_int(to, status->place.due_ms); break;
-    case 31: array_vtab_int(to, status->attempts > 0 ? status->attempts : 0); break;
+    case 24: array_vtab_int(to, life->state); break;
+    case 25: array_vtab_int(to, life->reason); break;
+    case 26: array_vtab_int(to, life->wait); break;
+    case 27: array_vtab_int(to, life->manual); break;
+    case 28: array_vtab_int(to, life->place.failed_attempts); break;
+    case 29: array_vtab_int(to, life->place.slot); break;
+    case 30: array_vtab_int(to, life->place.due_ms); break;
+    case 31: array_vtab_int(to, life->attempts > 0 ? life->attempts : 0); break;
     default: array_vtab_int(to, counted); break;
     }
 }
 
-void status_read(sqlite3_stmt *s, struct callback_status *ret)
+void status_read(sqlite3_stmt *s, struct callback_life *ret)
 {
-    *ret = (struct callback_status){
+    *ret = (struct callback_life){
         .lane = lane_of((uint32_t)sql_int(s, 0), (enum lane_kind)sql_int(s, 1)),
         .state = (enum callback_state)sql_int(s, 2),
         .reason = (enum callback_reason)sql_int(s, 3),

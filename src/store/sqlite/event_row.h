@@ -17,20 +17,20 @@ struct event_row {
     uint64_t id;
     struct event event; /* without key, content and body; with the current state and reason */
     uint32_t segment;
-    struct callback_status status;
+    struct callback_life life;
 };
 
 /* The texts borrow from the statement until its next step. */
 void row_read(sqlite3_stmt *s, struct event_row *ret);
 /* The value of one of ROW_COLUMNS. */
 void row_column(sqlite3_context *to, int column, const struct event *e, uint32_t segment,
-                const struct callback_status *status, unsigned counted);
+                const struct callback_life *life, unsigned counted);
 
 /* Only the state, for most look-ups. */
 #define STATUS_COLUMNS                                                                             \
     "app_no,lane,state,reason,queue,manual,failed_attempts,slot,due_ms,attempts,segment,"          \
     "accepted_ms,counted,type,client_no,occurred_ms,is_test,reward_micros,revenue_micros"
-void status_read(sqlite3_stmt *s, struct callback_status *ret);
+void status_read(sqlite3_stmt *s, struct callback_life *ret);
 #define STATUS_SEGMENT_COLUMN 10
 #define STATUS_ACCEPTED_COLUMN 11
 #define STATUS_COUNTED_COLUMN 12

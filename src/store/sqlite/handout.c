@@ -13,10 +13,10 @@ struct handout {
     size_t count, capacity;
 };
 
-static void add(struct handout *out, const struct event *e, const struct callback_status *status)
+static void add(struct handout *out, const struct event *e, const struct callback_life *life)
 {
     out->items = xgrow(out->items, &out->capacity, out->count + 1, sizeof(struct callback *));
-    out->items[out->count++] = callback_new(e, status);
+    out->items[out->count++] = callback_new(e, life);
 }
 
 static void add_new_events(struct sqlite_store *s, struct handout *out)
@@ -27,8 +27,8 @@ static void add_new_events(struct sqlite_store *s, struct handout *out)
         if (e->state != CALLBACK_PENDING)
             continue;
         const struct mem_entry *entry = memtable_entry(m, event_id_of(e->account_no, e->event_no));
-        if (entry->status.wait == WAIT_DUE && !entry->status.manual)
-            add(out, e, &entry->status);
+        if (entry->life.wait == WAIT_DUE && !entry->life.manual)
+            add(out, e, &entry->life);
     }
 }
 
@@ -37,10 +37,10 @@ static void add_woken(struct sqlite_store *s, struct handout *out)
 {
     for (size_t i = 0; i < s->view.woken_count; i++) {
         struct event e;
-        struct callback_status status;
-        if (view_event(&s->view, s->view.woken[i], &s->writer.scratch, &e, &status) &&
-            status.wait == WAIT_DUE && e.body.p) {
-            add(out, &e, &status);
+        struct callback_life life;
+        if (view_event(&s->view, s->view.woken[i], &s->writer.scratch, &e, &life) &&
+            life.wait == WAIT_DUE && e.body.p) {
+            add(out, &e, &life);
             out->items[out->count - 1]->resend_no =
                 pending_resends_no(&s->view.resends, s->view.woken[i]);
         }
@@ -70,14 +70,14 @@ static struct recovered find_recovered(struct sqlite_store *s, struct handout *o
     for (size_t i = 0; i < m->entry_count; i++) {
         const struct mem_entry *entry = &m->entries[i];
         const struct event *e = memtable_event(m, entry);
-        if (!e || entry->status.wait != WAIT_DUE || entry->status.place.due_ms > now_ms)
+        if (!e || entry->life.wait != WAIT_DUE || entry->life.place.due_ms > now_ms)
             continue;
         bool is_new = false;
-        uint64_t *of_lane = idmap_put(&handed, entry->status.lane, &is_new);
+        uint64_t *of_lane = idmap_put(&handed, entry->life.lane, &is_new);
         if (*of_lane >= RECOVERED_PER_LANE)
             continue;
         if ((*of_lane)++ == 0) {
-            add(out, e, &entry->status);
+            add(out, e, &entry->life);
             continue;
         }
         more.entries =
@@ -98,7 +98,7 @@ void writer_hand_out_recovered(struct sqlite_store *s)
     struct recovered more = find_recovered(s, &out);
     hand_out(s, &out);
     for (size_t i = 0; i < more.count; i++)
-        add(&out, memtable_event(s->view.active, more.entries[i]), &more.entries[i]->status);
+        add(&out, memtable_event(s->view.active, more.entries[i]), &more.entries[i]->life);
     hand_out(s, &out);
     free(more.entries);
     free(out.items);

@@ -145,7 +145,7 @@ bool lookup_row(struct event_lookup *l, uint64_t id, struct event_row *ret)
     return true;
 }
 
-bool lookup_status(struct event_lookup *l, uint64_t id, struct callback_status *ret)
+bool lookup_status(struct event_lookup *l, uint64_t id, struct callback_life *ret)
 {
     sql_bind_int(l->status, 1, (int64_t)id);
     if (!sql_row(&l->sql, l->status))

@@ -55,7 +55,7 @@ bool lookup_key(struct event_lookup *l, struct key128 key, struct key_found *ret
 
 /* The result borrows from the statement: valid until the next look-up of the same kind. */
 bool lookup_row(struct event_lookup *l, uint64_t id, struct event_row *ret);
-bool lookup_status(struct event_lookup *l, uint64_t id, struct callback_status *ret);
+bool lookup_status(struct event_lookup *l, uint64_t id, struct callback_life *ret);
 struct str lookup_body(struct event_lookup *l, uint64_t id, uint32_t segment, struct arena *arena);
 /* Looks up many bodies in one transaction: consecutive bodies of a block (body_block.h) are read at
  * once. The result is valid until the next call. Call lookup_end_bodies before the transaction

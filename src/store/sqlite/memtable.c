@@ -183,12 +183,12 @@ int memtable_object(const struct memtable *m, enum object_kind kind, struct str 
 
 /* --- filling -------------------------------------------------------------------------------- */
 
-static void lane_count(struct memtable *m, const struct callback_status *status, int change)
+static void lane_count(struct memtable *m, const struct callback_life *life, int change)
 {
-    if (status->wait != WAIT_DUE)
+    if (life->wait != WAIT_DUE)
         return;
     bool is_new = false;
-    uint64_t *at = idmap_put(&m->by_lane, status->lane, &is_new);
+    uint64_t *at = idmap_put(&m->by_lane, life->lane, &is_new);
     if (is_new) {
         m->lanes = xgrow(m->lanes, &m->lane_capacity, m->lane_count + 1, sizeof *m->lanes);
         *at = m->lane_count;
@@ -199,8 +199,8 @@ static void lane_count(struct memtable *m, const struct callback_status *status,
     ASSERT(lane->count >= 0);
     if (lane->count == 0)
         lane->least_due_ms = INT64_MAX;
-    else if (change > 0 && status->place.due_ms < lane->least_due_ms)
-        lane->least_due_ms = status->place.due_ms;
+    else if (change > 0 && life->place.due_ms < lane->least_due_ms)
+        lane->least_due_ms = life->place.due_ms;
 }
 
 static uint64_t account_bit(uint32_t account_no, size_t *ret_word)
@@ -253,8 +253,8 @@ static void add_payment(struct memtable *m, const struct event *e, uint64_t id,
     *head = m->payment_count;
 }
 
-void memtable_add_event(struct memtable *m, const struct event *e,
-                        const struct callback_status *status, uint64_t panelist_hash)
+void memtable_add_event(struct memtable *m, const struct event *e, const struct callback_life *life,
+                        uint64_t panelist_hash)
 {
     uint64_t id = event_id_of(e->account_no, e->event_no);
     m->events = xgrow(m->events, &m->event_capacity, m->event_count + 1, sizeof *m->events);
@@ -262,8 +262,8 @@ void memtable_add_event(struct memtable *m, const struct event *e,
     event_keep(&m->events[m->event_count], &m->arena);
     struct mem_entry *entry = new_entry(m, id);
     entry->event = (int64_t)m->event_count;
-    entry->status = *status;
-    lane_count(m, &entry->status, 1);
+    entry->life = *life;
+    lane_count(m, &entry->life, 1);
     add_key(m, e->key, m->event_count);
     m->event_count++;
     m->operations++;
@@ -275,16 +275,16 @@ void memtable_add_event(struct memtable *m, const struct event *e,
     }
 }
 
-void memtable_set_status(struct memtable *m, uint64_t id, const struct callback_status *status)
+void memtable_set_status(struct memtable *m, uint64_t id, const struct callback_life *life)
 {
     struct mem_entry *entry = memtable_entry(m, id);
     if (!entry)
         entry = new_entry(m, id);
     else
-        lane_count(m, &entry->status, -1);
-    entry->status = *status;
-    entry->counted |= counted_bit(status->state);
-    lane_count(m, &entry->status, 1);
+        lane_count(m, &entry->life, -1);
+    entry->life = *life;
+    entry->counted |= counted_bit(life->state);
+    lane_count(m, &entry->life, 1);
     m->operations++;
 }
 

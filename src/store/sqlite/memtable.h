@@ -25,7 +25,7 @@ struct mem_entry {
     uint64_t id;
     int64_t event;    /* index into events; -1: an earlier event */
     unsigned counted; /* COUNTED_ bits of all states it has had in this memtable */
-    struct callback_status status;
+    struct callback_life life;
 };
 
 struct mem_attempt {
@@ -137,9 +137,9 @@ void memtable_payments(const struct memtable *m, struct payment_search *search);
 int memtable_object(const struct memtable *m, enum object_kind kind, struct str id);
 
 /* All of these copy texts into the memtable. `status`: the state of the event's callback. */
-void memtable_add_event(struct memtable *m, const struct event *e,
-                        const struct callback_status *status, uint64_t panelist_hash);
-void memtable_set_status(struct memtable *m, uint64_t id, const struct callback_status *status);
+void memtable_add_event(struct memtable *m, const struct event *e, const struct callback_life *life,
+                        uint64_t panelist_hash);
+void memtable_set_status(struct memtable *m, uint64_t id, const struct callback_life *life);
 void memtable_add_attempt(struct memtable *m, uint64_t id, lane_no lane,
                           const struct attempt *attempt);
 void memtable_add_object(struct memtable *m, enum object_kind kind, struct str id,

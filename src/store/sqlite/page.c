@@ -80,7 +80,7 @@ static struct callback *callback_of(sqlite3_stmt *s, uint64_t id, struct str bod
         .panelist_id = sql_str(s, 12),
         .body = body,
     };
-    struct callback_status status = {
+    struct callback_life life = {
         .lane = lane_of(e.app_no, e.lane),
         .state = (enum callback_state)sql_int(s, 13),
         .wait = WAIT_DUE,
@@ -90,7 +90,7 @@ static struct callback *callback_of(sqlite3_stmt *s, uint64_t id, struct str bod
                   .slot = (int32_t)sql_int(s, 16),
                   .due_ms = sql_int(s, 0)},
     };
-    return callback_new(&e, &status);
+    return callback_new(&e, &life);
 }
 
 static void read_one(struct event_lookup *l, sqlite3_stmt *s, struct page_work *w, uint64_t id)
@@ -209,8 +209,7 @@ static bool still_waits(const struct view *v, const struct callback *c)
     const struct mem_entry *entry = memtable_entry(v->active, id);
     if (!entry && v->frozen)
         entry = memtable_entry(v->frozen, id);
-    return !entry ||
-           (entry->status.wait == WAIT_DUE && entry->status.place.due_ms == c->place.due_ms);
+    return !entry || (entry->life.wait == WAIT_DUE && entry->life.place.due_ms == c->place.due_ms);
 }
 
 /* The first due time of the lane in the memtables, or INT64_MAX. */

@@ -23,7 +23,7 @@ static void fill_row(struct event_lookup *l, struct event_row *row, bool with_bo
     event_keep(&row->event, arena);
     if (with_body)
         row->event.body = lookup_body(l, row->id, row->segment, arena);
-    *ret = callback_row_of(&row->event, &row->status);
+    *ret = callback_row_of(&row->event, &row->life);
 }
 
 /* --- one callback ----------------------------------------------------------------------------- */
@@ -135,8 +135,8 @@ static bool is_listed(const struct callback_list *list, const struct event_row *
     const struct event *e = &row->event;
     return (e->lane != LANE_NONE || list->all_events) && (!list->type || list->type == e->type) &&
            (!list->state ||
-            list->state == callback_list_state(list, e->event_no, row->status.state)) &&
-           !(list->undelivered && row->status.state == CALLBACK_DELIVERED) &&
+            list->state == callback_list_state(list, e->event_no, row->life.state)) &&
+           !(list->undelivered && row->life.state == CALLBACK_DELIVERED) &&
            (!list->app_no || list->app_no == e->app_no) &&
            (!list->has_from || e->accepted_ms >= list->accepted_from_ms) &&
            (!list->has_to || e->accepted_ms < list->accepted_to_ms) &&

@@ -93,11 +93,11 @@ bool view_is_erased(struct view *v, uint64_t id)
 }
 
 /* The callback's state by all records, including erasures that are not applied yet. */
-static bool view_status(struct view *v, uint64_t id, struct callback_status *ret)
+static bool view_status(struct view *v, uint64_t id, struct callback_life *ret)
 {
     const struct mem_entry *entry = view_entry(v, id);
     if (entry)
-        *ret = entry->status;
+        *ret = entry->life;
     else if (!lookup_status(&v->lookup, id, ret))
         return false;
     if (ret->wait != WAIT_NOT && view_is_erased(v, id))
@@ -117,14 +117,14 @@ static bool erase_event(const struct view *v, struct event *e)
 }
 
 bool view_event(struct view *v, uint64_t id, struct arena *arena, struct event *ret,
-                struct callback_status *ret_status)
+                struct callback_life *ret_life)
 {
     const struct event *e = event_in_memory(v, id);
     if (e) {
         *ret = *e;
         (void)erase_event(v, ret);
         event_keep(ret, arena);
-        return view_status(v, id, ret_status);
+        return view_status(v, id, ret_life);
     }
     struct event_row row;
     if (!lookup_row(&v->lookup, id, &row))
@@ -135,15 +135,15 @@ bool view_event(struct view *v, uint64_t id, struct arena *arena, struct event *
     sql_reset(v->lookup.row);
     if (!erased)
         ret->body = lookup_body(&v->lookup, id, row.segment, arena);
-    *ret_status = row.status;
+    *ret_life = row.life;
     const struct mem_entry *entry = view_entry(v, id);
     if (entry) {
-        *ret_status = entry->status;
-        if (ret_status->attempts < row.status.attempts)
-            ret_status->attempts = row.status.attempts;
+        *ret_life = entry->life;
+        if (ret_life->attempts < row.life.attempts)
+            ret_life->attempts = row.life.attempts;
     }
     if (erased || row.segment == 0)
-        life_erase(ret_status);
+        life_erase(ret_life);
     return true;
 }
 
@@ -221,8 +221,8 @@ static void wake(struct view *v, uint64_t id)
 }
 
 /* The callback state of a reversal's original; NULL: the event is no reversal. */
-static const struct callback_status *find_original(struct view *v, const struct event *e,
-                                                   struct callback_status *room)
+static const struct callback_life *find_original(struct view *v, const struct event *e,
+                                                 struct callback_life *room)
 {
     bool found =
         e->original_no != 0 && view_status(v, event_id_of(e->account_no, e->original_no), room);
@@ -241,26 +241,25 @@ static void count_held(struct view *v, lane_no lane, int change)
 
 /* Releases the reversal that waits for this original, if the outcome allows it. */
 static void release_reversal(struct view *v, uint64_t original_id,
-                             const struct callback_status *original, const struct outcome *o)
+                             const struct callback_life *original, const struct outcome *o)
 {
     const uint64_t *held = idmap_find(&v->held, o->lane);
     if (!held || *held == 0)
         return;
     uint64_t id = view_reversal(v, original_id);
-    struct callback_status status;
-    if (id == 0 || !view_status(v, id, &status) ||
-        !life_release(&status, original, outcome_end_ms(o)))
+    struct callback_life life;
+    if (id == 0 || !view_status(v, id, &life) || !life_release(&life, original, outcome_end_ms(o)))
         return;
     count_held(v, o->lane, -1);
-    memtable_set_status(v->active, id, &status);
+    memtable_set_status(v->active, id, &life);
     wake(v, id);
 }
 
 void view_add_event(struct view *v, const struct event *e)
 {
-    struct callback_status original;
-    struct callback_status status = life_accept(e, find_original(v, e, &original));
-    count_held(v, status.lane, status.wait == WAIT_HELD);
+    struct callback_life original;
+    struct callback_life life = life_accept(e, find_original(v, e, &original));
+    count_held(v, life.lane, life.wait == WAIT_HELD);
     uint64_t hash =
         e->cap == CAP_COUNTED ? panelist_key(&v->secret, e->account_no, e->panelist_id).hi : 0;
     if (view_last_event_no(v, e->account_no) < e->event_no) {
@@ -268,12 +267,12 @@ void view_add_event(struct view *v, const struct event *e)
         *idmap_put(&v->last_event_no, e->account_no, &is_new) = e->event_no;
     }
     v->last_accepted_ms = e->accepted_ms;
-    memtable_add_event(v->active, e, &status, hash);
+    memtable_add_event(v->active, e, &life, hash);
 }
 
-struct callback_status view_handed_out(lane_no lane)
+struct callback_life view_handed_out(lane_no lane)
 {
-    return (struct callback_status){
+    return (struct callback_life){
         .lane = lane, .state = CALLBACK_PENDING, .wait = WAIT_DUE, .attempts = -1};
 }
 
@@ -281,19 +280,19 @@ void view_add_outcome(struct view *v, const struct outcome *o)
 {
     uint64_t id = event_id_of(o->account_no, o->event_no);
     const struct mem_entry *before = view_entry(v, id);
-    int was_held = before && before->status.wait == WAIT_HELD;
-    struct callback_status status = before ? before->status : view_handed_out(o->lane);
+    int was_held = before && before->life.wait == WAIT_HELD;
+    struct callback_life life = before ? before->life : view_handed_out(o->lane);
     struct callback_decision d = outcome_decision(o);
     /* decide_outcome has checked for erasures. Until an erasure is applied, its callbacks' lanes do
      * not know of it: a callback that it made skipped may be tried again. */
-    d.is_erased = status.state == CALLBACK_SKIPPED;
+    d.is_erased = life.state == CALLBACK_SKIPPED;
     d.is_again = true;
-    life_decide(&status, &d);
+    life_decide(&life, &d);
     count_held(v, o->lane, -was_held);
-    memtable_set_status(v->active, id, &status);
+    memtable_set_status(v->active, id, &life);
     if (o->has_attempt)
         memtable_add_attempt(v->active, id, o->lane, &o->attempt);
-    release_reversal(v, id, &status, o);
+    release_reversal(v, id, &life, o);
 }
 
 void view_add_resend(struct view *v, const struct record_resend *r)
@@ -301,16 +300,16 @@ void view_add_resend(struct view *v, const struct record_resend *r)
     uint64_t id = event_id_of(r->account_no, r->event_no);
     struct arena scratch = {0};
     struct event e;
-    struct callback_status status, original;
-    bool found = view_event(v, id, &scratch, &e, &status);
+    struct callback_life life, original;
+    bool found = view_event(v, id, &scratch, &e, &life);
     arena_free(&scratch);
     if (!found)
         return;
-    bool was_held = status.wait == WAIT_HELD;
-    life_resend(&status, r->due_ms, find_original(v, &e, &original));
-    bool is_held = status.wait == WAIT_HELD;
+    bool was_held = life.wait == WAIT_HELD;
+    life_resend(&life, r->due_ms, find_original(v, &e, &original));
+    bool is_held = life.wait == WAIT_HELD;
     count_held(v, r->lane, (int)is_held - (int)was_held);
-    memtable_set_status(v->active, id, &status);
+    memtable_set_status(v->active, id, &life);
     v->active->resends++;
     atomic_fetch_add(&v->resends_unapplied, 1);
     if (!is_held)

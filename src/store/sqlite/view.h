@@ -44,10 +44,10 @@ bool view_key(struct view *v, struct key128 key, struct key_found *ret);
 bool view_is_erased(struct view *v, uint64_t id);
 /* The state before an outcome, without a look-up in SQLite: the callback waited, or there would be
  * no outcome. Its number of attempts is unknown (-1): a greater stored one counts. */
-struct callback_status view_handed_out(lane_no lane);
+struct callback_life view_handed_out(lane_no lane);
 /* The event with its body and current state; texts in the arena. */
 bool view_event(struct view *v, uint64_t id, struct arena *arena, struct event *ret,
-                struct callback_status *ret_status);
+                struct callback_life *ret_life);
 uint64_t view_reversal(struct view *v, uint64_t original_id); /* 0: none */
 /* The payments that matter for the cap; valid until the next call. */
 struct payments view_payments(struct view *v, const struct candidate *c);

@@ -16,11 +16,11 @@ static void find_original(struct sqlite_store *s, const struct candidate *c, str
 {
     struct view *v = &s->view;
     struct key_found found;
-    struct callback_status status;
+    struct callback_life life;
     *ret = (struct original){0};
     struct key128 key = event_key(&v->secret, c->terms->account_no, c->original_reward_id);
     if (!view_key(v, key, &found) ||
-        !view_event(v, found.id, &s->writer.scratch, &ret->event, &status))
+        !view_event(v, found.id, &s->writer.scratch, &ret->event, &life))
         return;
     ret->found = true;
     ret->reversed = view_reversal(v, found.id) != 0;
@@ -130,12 +130,12 @@ static struct outcome decide_outcome(struct sqlite_store *s, const struct outcom
     struct outcome decided = *o;
     if (o->state != CALLBACK_PENDING)
         return decided;
-    struct callback_status status = view_handed_out(o->lane);
+    struct callback_life life = view_handed_out(o->lane);
     struct callback_decision d = outcome_decision(o);
     d.is_erased = view_is_erased(&s->view, event_id_of(o->account_no, o->event_no));
-    life_decide(&status, &d);
-    decided.state = status.state;
-    decided.reason = status.reason;
+    life_decide(&life, &d);
+    decided.state = life.state;
+    decided.reason = life.reason;
     return decided;
 }
 
@@ -187,20 +187,20 @@ static void accept_resend(struct sqlite_store *s, struct resend *resend)
     struct view *v = &s->view;
     struct key_found found;
     struct event e;
-    struct callback_status status;
+    struct callback_life life;
     resend->status = STORE_NOT_FOUND;
     if (resend->event_id.n > LIMIT_EVENT_ID_BYTES ||
         !view_key(v, event_key(&v->secret, resend->account_no, resend->event_id), &found) ||
-        !view_event(v, found.id, &s->writer.scratch, &e, &status))
+        !view_event(v, found.id, &s->writer.scratch, &e, &life))
         return;
-    resend->status = resend_status(life_judge_resend(&e, status.state, resend->only_states));
+    resend->status = resend_status(life_judge_resend(&e, life.state, resend->only_states));
     if (resend->status != STORE_OK)
         return;
     struct record_resend r = {
         .account_no = e.account_no,
         .event_no = e.event_no,
         .lane = lane_of(e.app_no, e.lane),
-        .was_delivered = status.state == CALLBACK_DELIVERED,
+        .was_delivered = life.state == CALLBACK_DELIVERED,
         .due_ms = resend->now_ms,
     };
     pending_resends_add(&v->resends, found.id, resend->now_ms);
