@@ -5,6 +5,7 @@
 #include "api/query.h"
 #include "api/route.h"
 #include "domain/clock.h"
+#include "store/statement.h"
 
 #include <stdlib.h>
 
@@ -54,12 +55,6 @@ static void print_digest(struct json_writer *w, const struct statement_app *app)
     buf_free(&hex);
 }
 
-/* Late events are taken for LIMIT_EVENT_AGE_DAYS after the day's last moment. */
-static bool takes_late_events(int32_t day, int64_t now_ms)
-{
-    return now_ms < (day + 1 + LIMIT_EVENT_AGE_DAYS) * DAY_MS;
-}
-
 static void print_app(struct call *c, struct json_writer *w, const struct statement_app *app,
                       bool open_day)
 {
@@ -96,7 +91,7 @@ static void statement_done(struct task *task)
     json_key_array(w, "Items");
     for (size_t i = 0; i < s->query.count; i++)
         if (!s->app_no || s->app_no == s->query.apps[i].app_no)
-            print_app(c, w, &s->query.apps[i], takes_late_events(s->query.day, now_ms));
+            print_app(c, w, &s->query.apps[i], now_ms < statement_closes_ms(s->query.day));
     json_end_array(w);
     free(s->query.apps);
     buf_free(&day);

@@ -14,6 +14,7 @@
 #include "base/limits.h"
 #include "domain/clock.h"
 #include "domain/retention.h"
+#include "store/statement.h"
 
 #include <stdlib.h>
 
@@ -94,7 +95,7 @@ static void any_known(struct task *task)
         .account_no = t->account_no,
         .states = 1u << CALLBACK_PENDING,
         .accepted_from_ms = t->month * DAY_MS,
-        .accepted_to_ms = (t->last_day + 1 + LIMIT_EVENT_AGE_DAYS) * DAY_MS,
+        .accepted_to_ms = statement_closes_ms(t->last_day),
     };
     store_count_callbacks(o->options.store, &t->waiting);
 }
