@@ -1,6 +1,6 @@
-/* Entries of the directory as blocks of memory: one allocation holds the struct and every text it
- * points at, so that a hundred thousand clients cost little and the last reference frees all.
- * Internal to accounts/ and people/. */
+/* Allocates entries of the directory. One block holds the struct and every text that it points at:
+ * a hundred thousand clients use little memory, and the last reference frees the block. Internal to
+ * accounts/ and people/. */
 #pragma once
 
 #include "accounts/accounts.h"

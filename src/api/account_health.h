@@ -1,5 +1,6 @@
-/* How the endpoints of one account or of all do: counted by health, the worst ones in full. What
- * several nodes know is put together from their parts; a part is text, a line for each thing. */
+/* Health of the endpoints of one account or of all accounts: the number in each state, and the
+ * worst ones in full. Each node answers for its own lanes with lines of text; the node that was
+ * asked joins the answers. */
 #pragma once
 
 #include "api/endpoint_render.h"

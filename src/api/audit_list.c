@@ -1,5 +1,5 @@
-/* GET /api/v1/audit: a range of keys read backwards, page after page, until enough of what was
- * asked for is found or enough has been looked at; Next goes on from there. */
+/* GET /api/v1/audit: reads a range of keys backwards, page by page, until enough matching entries
+ * are found or enough entries have been read. Next continues from there. */
 #include "api/internal.h"
 #include "api/query.h"
 #include "api/route.h"

@@ -1,5 +1,6 @@
-/* Callbacks and rewards as CSV (RFC 4180): a first line of names, then a line each. No URLs and no
- * bodies: a file leaves the house more easily than a page, and they hold passwords and Sig. */
+/* Callbacks and rewards as CSV (RFC 4180): a line of column names, then a line for each. URLs and
+ * bodies are left out, because they may contain passwords and Sig, and files are passed on more
+ * easily than pages. */
 #pragma once
 
 #include "api/call.h"

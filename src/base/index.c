@@ -1,4 +1,5 @@
-/* A node for each entry of each index, found by its hash and then by its id. */
+/* A hash map with a node for each entry. Entries whose hashes are equal are told apart by their
+ * ids. */
 #include "base/index.h"
 
 #include "base/alloc.h"

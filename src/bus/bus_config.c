@@ -1,6 +1,6 @@
-/* The file of --kafka-config: `name=value` lines with the names of librdkafka. What would break the
- * promise (an event is stored before its offset is committed, and nothing is lost) is refused by
- * name; about all else librdkafka's own judgement is passed on. */
+/* Reads the file of --kafka-config: lines `name=value` with librdkafka's names. An event must be
+ * stored before its offset is committed, and none may be lost: settings that would break this are
+ * refused by name. librdkafka itself judges all other settings, and its error is passed on. */
 #include "bus/bus_inside.h"
 
 #include "base/alloc.h"

@@ -1,5 +1,8 @@
 /* The two containers of a lane's callbacks in memory: first-in first-out queues of callbacks that
- * may be attempted now, and a small heap of those whose next attempt is seconds away. */
+ * may be attempted now, and a small heap of those whose next attempt is seconds away.
+ *
+ * Nothing here keeps the callbacks of one panelist in order, because the contract promises none
+ * (section 4). Only a reversal waits for its original's callback: domain/callback_life.h. */
 #pragma once
 
 #include "store/callback.h"

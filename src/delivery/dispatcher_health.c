@@ -1,4 +1,5 @@
-/* Health of each lane, and totals of all attempts. */
+/* Names each lane's state (open, suspended, paused, ...), collects its health, and totals all
+ * attempts. */
 #include "delivery/dispatcher.h"
 
 #include "base/check.h"

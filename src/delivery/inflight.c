@@ -1,4 +1,5 @@
-/* Entries of a hash_map; a lane that has none in hand keeps no table for them. */
+/* The in-flight table is a hash_map, which uses no memory while the lane has no callback in hand.
+ */
 #include "delivery/inflight.h"
 
 #include "base/alloc.h"

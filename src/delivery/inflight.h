@@ -4,7 +4,10 @@
  *
  * An entry lives until (1) the callback has left the lane's memory, (2) every outcome recorded for
  * it is durable, and (3) no page is under way that was asked for before (1) and (2): such a page
- * may still show the callback in its old state. */
+ * may still show the callback in its old state.
+ *
+ * The table decides nothing. What becomes of an attempt when its lane's lease ends:
+ * delivery/dispatcher_attempt.c. */
 #pragma once
 
 #include "base/hash_map.h"

@@ -1,4 +1,6 @@
-/* Rings of time slots: the slot is time / width, modulo the ring's length. Before anything is added
+/* Numbers to show; domain/window.h decides that a lane is suspended.
+ *
+ * Rings of time slots: the slot is time / width, modulo the ring's length. Before anything is added
  * or read, the slots skipped since the last attempt are cleared, so that no timer is needed. */
 #include "delivery/lane_health.h"
 

@@ -1,4 +1,5 @@
-/* The rows of docs/state.md, "A callback", as code. */
+/* Whether a callback waits, is due or is final: a function for each fact in the table of
+ * docs/state.md, "A callback". */
 #include "domain/callback_life.h"
 
 static void check_life(const struct callback_life *s)

@@ -1,4 +1,5 @@
-/* When a callback is tried again. Contract, section 4, "Schedule and states". */
+/* When a callback is tried again: by the schedule, and how far a Retry-After delays it. Contract,
+ * section 4, "Schedule and states". */
 #pragma once
 
 #include "base/check.h"

@@ -1,10 +1,11 @@
-/* The thread that tells partners about their endpoints, by webhook and by mail.
+/* The thread that sends messages to partners about their endpoints, by webhook and by e-mail.
  *
- * One notice per endpoint that is not well, or of which something is owed; docs/partners/
- * operations.md has what a partner may rely on. Everything but operations_tell runs on the loop's
- * thread. A notice goes IDLE, OWED, ASKING, SAVING, READY, SENDING and back to IDLE; when it comes
- * back, and what was told is not what is, the next message is owed. A message that failed, and
- * says what is no longer so, is not repeated: it may have arrived, so the news is told instead. */
+ * There is one notice for each endpoint that is not well or has an owed message; docs/partners/
+ * operations.md says what a partner may rely on. Everything except operations_tell runs on the
+ * loop's thread. A notice goes through IDLE, OWED, ASKING, SAVING, READY and SENDING, and back to
+ * IDLE. If the endpoint's state then differs from the state that was sent, the next message is
+ * owed. A failed message is not repeated once its content is outdated: it may have arrived, so a
+ * message with the new state is sent instead. */
 #include "operations/recipient.h"
 #include "operations/running.h"
 

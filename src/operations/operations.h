@@ -1,21 +1,22 @@
-/* Messages to partners about their endpoints: an endpoint is suspended, is disabled by a 410, works
- * again, its certificate expires; that the certificate which an app shows expires; and that a
- * month's statement is final. By an operational webhook,
- * signed as Standard Webhooks, to the partner's OperationsUrl (docs/partners/operations.md), and by
- * e-mail to its OperationsEmail; each of the two for itself, so that a URL that is down holds up no
- * mail. By e-mail also to each person of the account who has chosen so. And to the operator about
- * books that do not balance (docs/operators/books.md), about endpoints that 410s have disabled, and
- * about the certificates of the listener and of apps.
+/* Messages about endpoints, certificates, statements and books, to partners and to the operator.
  *
- * A thread, a loop and a sender of its own: whatever an OperationsUrl does, no callback waits for
- * it. What is owed is an object of the store before it is sent, so it survives a crash; a message
- * may arrive twice, with the same webhook-id. At most one per endpoint within
- * OPERATIONS_SPACING_MS; what happens meanwhile is told afterwards if it is not what was told
- * last. Nothing is ever told about an OperationsUrl itself.
+ * A partner is told when an endpoint is suspended, is disabled by 410s, or works again; when the
+ * endpoint's certificate or the app's client certificate will expire soon; and when a month's
+ * statement is final. Each message goes by webhook to the partner's OperationsUrl, signed as
+ * Standard Webhooks (docs/partners/operations.md), by e-mail to its OperationsEmail, and by e-mail
+ * to each person of the account who has chosen it. Webhook and e-mail do not wait for each other.
+ * The operator is told when books do not balance (docs/operators/books.md), when 410s have disabled
+ * an endpoint, and when the certificate of the listener or of an app will expire soon.
  *
- * Where several nodes share a store, all know of all notices, and the one that has an endpoint's
- * shard sends what is owed about it. Each node's listener has a notice of its own: that one of them
- * has a new certificate says nothing about the others. */
+ * Operations has a thread, a loop and a sender of its own, so that a slow OperationsUrl delays no
+ * callback. An owed message is an object of the store before it is sent, so it survives a crash. A
+ * message may arrive twice, with the same webhook-id. An endpoint has at most one message within
+ * OPERATIONS_SPACING_MS; afterwards its state is sent if it differs from the last state sent. There
+ * are no messages about an OperationsUrl itself.
+ *
+ * Where several nodes share a store, every node knows all notices, and the node that holds an
+ * endpoint's shard sends the messages about it. Each node's listener has a notice of its own,
+ * because a new certificate on one node says nothing about the other nodes. */
 #pragma once
 
 #include "accounts/changes.h"

@@ -1,4 +1,5 @@
-/* Standard Webhooks: a signature for each secret that is live. */
+/* Signs and addresses the messages: Standard Webhooks, with a signature for each secret that is
+ * live. */
 #include "operations/recipient.h"
 
 #include "domain/signature.h"

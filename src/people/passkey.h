@@ -1,6 +1,6 @@
-/* Passkeys (Web Authentication Level 3): the public keys of a person's authenticators, as the
- * user's document keeps them, and whether what an authenticator has signed is what was asked for.
- * Pure. No CBOR is read: docs/decisions/passkeys.md. */
+/* Passkeys (Web Authentication Level 3): prints and reads the public keys in a user's document, and
+ * verifies that an authenticator has signed the challenge that it was given. Pure. CBOR is not
+ * parsed: docs/decisions/passkeys.md says why. */
 #pragma once
 
 #include "base/arena.h"

@@ -1,5 +1,6 @@
 /* How often somebody may be wrong: buckets of tries, by whatever names who tries. Each
- * failure takes a try; they come back one by one. Any thread. */
+ * failure takes a try; they come back one by one. Any thread. How many tries of what are allowed:
+ * api/tries.c. */
 #pragma once
 
 #include "base/str.h"

@@ -1,6 +1,7 @@
 /* A receiver's answer: takes bytes, returns the status and the kept parts. Pure: no socket, no
  * clock, so that it can be fuzzed. llhttp parses in strict mode (RFC 9112); this code adds bounds
- * on headers and on interim answers. Nothing is ever decompressed.
+ * on headers and on interim answers. Nothing is ever decompressed. What a Retry-After does to the
+ * callback and its lane: schedule_retry_after_ms (domain/schedule.h).
  *
  * An outcome is certain when the final status and its headers are complete. A faulty body after
  * that does not change it; it only costs the connection. */

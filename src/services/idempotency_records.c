@@ -1,6 +1,6 @@
-/* The table of records; see idempotency_records.h. Nobody sweeps it: each new record looks at a few
- * others in turn and takes those with it that are over, so that no more of them are left than a
- * part of those that live. */
+/* The table of idempotency_records.h. No timer removes old records: each new record looks at a few
+ * others in turn and removes those that have expired. So the expired ones are never more than a
+ * fraction of the live ones. */
 #include "services/idempotency_records.h"
 
 #include "base/alloc.h"

@@ -1,7 +1,8 @@
-/* What requests with an Idempotency-Key have made, so that a repetition makes nothing. Each is an
- * object of the store, in one commit with what was made and its audit entry: a crash leaves both or
- * neither, and of two nodes that are asked at once the second gets STORE_STALE and then finds the
- * record of the first. Loaded at start, and the control thread's from then on. */
+/* Remembers what a request with an Idempotency-Key has made, for IDEMPOTENCY_KEPT_MS (a day), so
+ * that its repetition makes nothing. A record is an object of the store. It is committed together
+ * with the new object and its audit entry, so a crash leaves all of them or none. If two nodes get
+ * the same request at once, the second commit is STORE_STALE, and that node then finds the record
+ * of the first. Records are loaded at the start and belong to the control thread afterwards. */
 #pragma once
 
 #include "base/env.h"

@@ -3,7 +3,10 @@
  *
  * Each slot does what the system call of its name does; errors are negative errno. A power cut may
  * lose, tear at 512-byte sectors or reorder what was written and not synced; it keeps what was
- * synced: file data by sync_file, names by sync_directory. Any thread. */
+ * synced: file data by sync_file, names by sync_directory. Any thread.
+ *
+ * What is done when the disk is full: store/sqlite/admission.c refuses events before it is,
+ * store/sqlite/applier.c waits for room. */
 #pragma once
 
 #include "base/check.h"

@@ -1,7 +1,8 @@
 /* The segment files of a journal: their names, and the maker that prepares the next one.
  *
  * A file DIRECTORY/journal-NNNNNNNNNNNNNNNN (the segment number, 16 hex digits) has a durable head
- * with that number before its name is durable; see docs/journal.md. */
+ * with that number before its name is durable; see docs/journal.md. When a segment is free again:
+ * journal_release (journal.h), called after a checkpoint. */
 #pragma once
 
 #include "base/buf.h"

@@ -1,5 +1,6 @@
 /* Finds the events of a panelist in a segment, for searches and erasures. The search is by hash, so
- * the caller compares the id in the event. In memory panelists are erased by delivery/lane.h. */
+ * the caller compares the id in the event. Lanes erase a panelist from memory: lane_erase
+ * (delivery/lane.h). */
 #pragma once
 
 #include "store/sqlite/accepted.h"

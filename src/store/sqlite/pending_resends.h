@@ -1,5 +1,8 @@
 /* Resends that no outcome has answered yet, by callback. Only the writer uses it; in memory
- * only. */
+ * only.
+ *
+ * The way of a resend: life_resend (domain/callback_life.h) makes the callback due, handout.c hands
+ * it to its lane, and lane_offer (delivery/lane.c) decides when it is attempted. */
 #pragma once
 
 #include "base/hash_map.h"
