@@ -46,7 +46,11 @@ def begin(source, target, *options):
 
 def move(source, target, *options, status=0):
     process = begin(source, target, *options)
-    said = process.communicate(timeout=120)[0]
+    try:
+        said = process.communicate(timeout=120)[0]
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise AssertionError("the move does not end: " + process.communicate()[0]) from None
     print(said)
     assert process.returncode == status, said
     return said
@@ -84,6 +88,7 @@ class Probe(threading.Thread):
                     time.sleep(0.01)
                 self.waits_s.append(time.monotonic() - begun)
                 self.ids.append(event_id)
+                self.ending.wait(0.02)
         except Exception as problem:  # noqa: BLE001  (said by the test)
             self.failure = problem
 
@@ -94,14 +99,15 @@ class Probe(threading.Thread):
 
 
 class Load:
-    """Two nodes that take events and deliver callbacks all the time."""
+    """Two nodes that take events and deliver callbacks all the time, fewer than one process of the
+    target can apply beside everything else that runs here: a switch waits for it."""
 
     def __init__(self, pair, receiver):
         self.receiver = receiver
         self.nodes = [pair.cluster.start(name) for name in ("a", "b")]
         pair.cluster.wait_even("a", "b")
         self.accounts = pair.cluster.accounts(3, receiver.url, self.nodes[0])
-        self.outboxes = [Outbox(pair.cluster, self.accounts) for _ in range(2)]
+        self.outboxes = [Outbox(pair.cluster, self.accounts, pause_s=0.2) for _ in range(2)]
         self.probe = Probe(self.nodes[1], self.accounts[0])
         for thread in (*self.outboxes, self.probe):
             thread.start()
