@@ -103,6 +103,7 @@ bool caller_judge(struct call *c)
                       "a session. It is missing, wrong, revoked or over.");
     c->authenticated = c->r->known = true;
     c->r->caller = c->key_id;
+    c->r->account_no = c->key_account_no;
     if (!leases_fresh(store_leases(o->store), env_mono_ms(o->env)))
         return refuse(c, 503,
                       "This node has not reached the database for some time, so it cannot say who "

@@ -36,8 +36,9 @@
 #define LIMIT_CHANGE_BODY_BYTES (1 << 20)
 /* Buffers of requests and answers of all loops together, an equal part each, but room for two
  * bodies of events at least. A body over LIMIT_SMALL_BODY_BYTES is not read before three quarters
- * of the part have room for all of it, half of those for one address: its connection waits, at most
- * LIMIT_HEADER_DEADLINE_MS, then 503. Strangers are answered 503 while the part is full. */
+ * of the part have room for all of it, half of those for one account or one stranger's address: its
+ * connection waits, at most LIMIT_HEADER_DEADLINE_MS, then 503. Small bodies of an account beyond
+ * that half have an eighth of the part. Strangers are answered 503 while the part is full. */
 #define LIMIT_REQUEST_BUFFERS_BYTES (64 << 20)
 #define LIMIT_SMALL_BODY_BYTES (64 << 10)
 /* A large body is one that takes several reads. So many of them are read and handled at a time, on
@@ -58,7 +59,8 @@
 #define LIMIT_IDLE_CONNECTION_MS 75000
 /* A request or an answer in whose middle the client does nothing for so long stalls: it is closed
  * where a body waits for room; of clients that are known, also where places or buffers are short.
- * Strangers' are closed there without a delay, the one that has waited for longest first. */
+ * Strangers' are closed there without a delay, the one that has waited for longest first; so are
+ * those of an account beyond its share, which is an address's. */
 #define LIMIT_STALL_MS 1000
 #define LIMIT_STALL_KNOWN_MS 5000
 /* HTTP/2. A stream counts as a connection, too. Bodies that wait for room take no more than the

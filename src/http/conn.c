@@ -172,7 +172,7 @@ void conn_out_taken(struct conn *c)
 
 void conn_begin_linger(struct conn *c)
 {
-    bool known = c->known || c->request.known;
+    bool known = c->account || c->request.known;
     c->linger_left = known ? LIMIT_LINGER_KNOWN_BYTES : LIMIT_LINGER_BYTES;
     conn_begin_phase(c, CONN_LINGER);
 }

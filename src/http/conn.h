@@ -52,7 +52,8 @@ struct conn {
     struct conn *next, **place; /* in the server's list */
     struct stream stream;
     struct endpoint peer;
-    struct peer *client; /* whose connection it counts as; NULL: a trusted proxy's own */
+    struct peer *client;  /* whose connection it counts as; NULL: a trusted proxy's own */
+    struct peer *account; /* of the latest key or session; NULL: a stranger's */
     struct link wait_link, client_wait_link;
     struct list *waits_in;  /* the server's list; NULL: it does not wait for its client */
     int64_t waits_since_ms; /* monotonic: when the client last did something */
@@ -62,9 +63,10 @@ struct conn {
     int64_t turn_read_ms;   /* monotonic: when the body was last read */
     int64_t room_bytes;     /* that the present request's body may take, whether it came or not */
     int64_t buffer_bytes;   /* as added to the server's */
-    int64_t client_bytes;   /* as added to the client's */
+    int64_t share_bytes;    /* as added to the account's, or the address's */
     bool waits_for_room;    /* in that list */
-    bool known, in_reserve; /* see http_is_crowded */
+    bool in_share;          /* it waits for its client, protected by its account's share */
+    bool in_reserve;        /* see http_is_crowded */
     bool open;              /* the stream is; false with phase HANDLING: waits for the handler */
     bool detached;          /* no socket: bytes come by conn_feed, answers are dropped */
     bool tls;
@@ -162,6 +164,7 @@ void http2_stream_freed(struct conn *stream);
  * when it is closed; its buffers are counted for as long as there is memory of it. */
 void conn_count(struct conn *c);
 void conn_set_client(struct conn *c, const struct address *address); /* the request's, forwarded */
+void conn_set_account(struct conn *c, uint32_t account_no);          /* the request is known */
 void conn_count_waits(struct conn *c, bool progress); /* progress: the client did something */
 void conn_count_buffers(struct conn *c);
 void conn_uncount(struct conn *c);
@@ -221,7 +224,7 @@ struct http_server {
     struct conn *conns;
     int64_t open;
     struct peers *peers;
-    /* They wait for their clients, by `known`, the one that has for longest first: without a
+    /* They wait for their clients, by `in_share`, the one that has for longest first: without a
      * request; in the middle of one, or of its answer. */
     struct list idle[2], stalled[2];
     struct list waiting; /* ROOM */

@@ -90,13 +90,14 @@ static bool open_stream(struct http2 *h, int32_t id)
     struct conn *s = conn_new(c->server, -1, NULL, &c->peer);
     s->is_stream = s->close_after = true;
     s->tls = c->tls;
-    s->known = c->known;
     s->in_reserve = reserved || c->in_reserve;
     s->stream_id = id;
     s->carrier = c;
     list_push(&h->streams, &s->stream_link);
     h->open++;
     ASSERT(nghttp2_session_set_stream_user_data(h->session, id, s) == 0);
+    if (c->account)
+        conn_set_account(s, c->account->account_no);
     conn_begin_phase(s, CONN_HEAD);
     conn_settle(s);
     return true;

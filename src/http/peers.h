@@ -1,20 +1,25 @@
-/* Who is connected to one server: client addresses with their connections. An address is what one
- * party can be expected to have to itself: a whole IPv4 address, the /48 of an IPv6 one. Of the
- * loop's thread. */
+/* Who is connected to one server: client addresses and accounts, with their connections. An address
+ * is what one party can be expected to have to itself: a whole IPv4 address, the /48 of an IPv6
+ * one. Of the loop's thread. */
 #pragma once
 
 #include "base/hash_map.h"
 #include "base/list.h"
 #include "domain/url.h"
 
-#define PEER_KEY_BYTES 7 /* family, then 4 or 6 bytes of the address */
+#define PEER_KEY_BYTES 7 /* family, then 4 or 6 bytes of the address; 0, then an account's number  \
+                          */
 
 struct peer {
     struct hash_node node;
     uint8_t key[PEER_KEY_BYTES];
     int64_t connections;
-    int64_t body_bytes;   /* room that its requests' bodies have */
-    struct list closable; /* connections that one more of it may push out, in their order */
+    int64_t body_bytes; /* room that its requests' bodies have */
+    /* Of an address: connections that one more of it may push out, in their order. */
+    struct list closable;
+    /* Of an account: connections that wait within its share; bytes of all its connections. */
+    uint32_t account_no;
+    int64_t in_share, buffer_bytes, small_bytes; /* small_bytes: of body_bytes, in small bodies */
 };
 
 struct peers;
@@ -23,4 +28,5 @@ struct peers *peers_new(void);
 void peers_free(struct peers *peers); /* nobody is connected any more */
 /* The address's, with one connection more. */
 struct peer *peers_enter(struct peers *peers, const struct address *address);
+struct peer *peers_enter_account(struct peers *peers, uint32_t account_no); /* likewise */
 void peers_leave(struct peers *peers, struct peer *peer);

@@ -170,6 +170,7 @@ static void fill_request(struct conn *c)
     r->gone = false;
     r->body_max_bytes = c->server->options.body_max_bytes;
     r->known = r->is_probe = false;
+    r->account_no = 0;
     r->caller = STR_NONE;
     r->context = NULL;
     response_choose_id(c);
@@ -205,9 +206,10 @@ void conn_begin_request(struct conn *c)
             return;
         }
         ASSERT(c->phase == CONN_HANDLING && !c->answered);
-        c->known = c->known || c->request.known;
-        if (c->carrier)
-            c->carrier->known = c->carrier->known || c->known;
+        if (c->request.known)
+            conn_set_account(c, c->request.account_no);
+        if (c->request.known && c->carrier)
+            conn_set_account(c->carrier, c->request.account_no);
     }
     size_t most = c->request.body_max_bytes;
     if (announced > 0 && (uint64_t)announced > most)

@@ -7,6 +7,11 @@
  * protects: its idle connections go after all strangers, its stalled ones only after stall_known_ms
  * without a byte. So newcomers, and uploads and downloads that get on, stay: they are the youngest.
  *
+ * Shares. An account protects as many connections that wait for their clients, and as many bytes,
+ * as one address may have. What waits beyond that share waits as a stranger's does. So one account
+ * cannot hold all places or all room, however often it refills them and from however many
+ * addresses.
+ *
  * Invariants. A connection that waits for its client is in the one list of its server that list_of
  * names, by `waits_since_ms`. A connection that is being worked on is never closed here: while a
  * handler has a request, and while a session has frames, it is in no list, and conn_shed_buffers
@@ -52,11 +57,35 @@ static struct conn *conn_of(const struct http_request *r)
 bool http_is_crowded(const struct http_request *r)
 {
     const struct conn *c = conn_of(r);
-    return !c->known &&
+    return !c->account &&
            (c->in_reserve || c->server->buffer_bytes >= c->server->options.buffers_max_bytes);
 }
 
 /* ---- places */
+
+/* How many bytes of buffers one account or address may have. */
+static int64_t bytes_share(const struct http_server *s)
+{
+    int64_t most = s->options.buffers_max_bytes;
+    return (most - most / 4) / 2;
+}
+
+/* Its own bytes do not count, so one body at a time is protected, however large. */
+static bool share_has_place(const struct conn *c)
+{
+    return c->account->in_share < c->server->options.connections_per_address &&
+           c->account->buffer_bytes - c->buffer_bytes < bytes_share(c->server);
+}
+
+/* Whoever has begun to wait within the share stays there until it is worked on. */
+static void claim_share(struct conn *c)
+{
+    bool waits = c->open && c->phase != CONN_STREAMS && c->phase != CONN_HANDLING;
+    bool has = c->account && waits && (c->in_share || share_has_place(c));
+    if (has != c->in_share)
+        c->account->in_share += has ? 1 : -1;
+    c->in_share = has;
+}
 
 /* NULL: it does not wait for its client. A stranger who waits for room does no more than one who
  * is idle. */
@@ -66,11 +95,11 @@ static struct list *list_of(const struct conn *c)
     switch (c->phase) {
     case CONN_TLS:
     case CONN_IDLE:
-    case CONN_HEAD: return conn_out_waits(c) ? &s->stalled[c->known] : &s->idle[c->known];
-    case CONN_BODY: return c->turn == TURN_WAITS ? NULL : &s->stalled[c->known];
+    case CONN_HEAD: return conn_out_waits(c) ? &s->stalled[c->in_share] : &s->idle[c->in_share];
+    case CONN_BODY: return c->turn == TURN_WAITS ? NULL : &s->stalled[c->in_share];
     case CONN_FLUSHING:
-    case CONN_LINGER: return &s->stalled[c->known];
-    case CONN_ROOM: return c->known ? NULL : &s->idle[false];
+    case CONN_LINGER: return &s->stalled[c->in_share];
+    case CONN_ROOM: return c->in_share ? NULL : &s->idle[false];
     case CONN_STREAMS:
     case CONN_HANDLING: return NULL;
     }
@@ -89,6 +118,7 @@ static void leave_waits(struct conn *c)
 
 void conn_count_waits(struct conn *c, bool progress)
 {
+    claim_share(c);
     struct list *list = c->open ? list_of(c) : NULL;
     if (list == c->waits_in && !progress)
         return;
@@ -116,11 +146,31 @@ void conn_set_client(struct conn *c, const struct address *address)
             peers_leave(peers, client);
         return;
     }
-    ASSERT(c->client_bytes == 0);
+    ASSERT(c->share_bytes == 0);
     leave_waits(c);
     if (c->client)
         peers_leave(peers, c->client);
     c->client = client;
+}
+
+static void leave_account(struct conn *c)
+{
+    ASSERT(!c->in_share && c->share_bytes == 0);
+    if (!c->account)
+        return;
+    c->account->buffer_bytes -= c->buffer_bytes;
+    peers_leave(c->server->peers, c->account);
+    c->account = NULL;
+}
+
+void conn_set_account(struct conn *c, uint32_t account_no)
+{
+    ASSERT(c->phase == CONN_HANDLING || c->phase == CONN_STREAMS || c->carrier);
+    if (c->account && c->account->account_no == account_no)
+        return;
+    leave_account(c);
+    c->account = peers_enter_account(c->server->peers, account_no);
+    c->account->buffer_bytes += c->buffer_bytes;
 }
 
 static struct conn *of_link(struct link *link)
@@ -207,14 +257,30 @@ static void add_buffers(struct conn *c, int64_t bytes)
 {
     add_to(&sums.buffer_bytes, bytes - c->buffer_bytes);
     c->server->buffer_bytes += bytes - c->buffer_bytes;
+    if (c->account)
+        c->account->buffer_bytes += bytes - c->buffer_bytes;
     c->buffer_bytes = bytes;
 }
 
-static void add_client_bytes(struct conn *c, int64_t bytes)
+/* Whose share a body's room is of. NULL: a trusted proxy's own. */
+static struct peer *sharer(const struct conn *c)
 {
-    if (c->client)
-        c->client->body_bytes += bytes - c->client_bytes;
-    c->client_bytes = c->client ? bytes : 0;
+    return c->account ? c->account : c->client;
+}
+
+static int64_t small_part(int64_t bytes)
+{
+    return bytes <= LIMIT_SMALL_BODY_BYTES ? bytes : 0;
+}
+
+static void add_share_bytes(struct conn *c, int64_t bytes)
+{
+    struct peer *p = sharer(c);
+    if (!p)
+        return;
+    p->body_bytes += bytes - c->share_bytes;
+    p->small_bytes += small_part(bytes) - small_part(c->share_bytes);
+    c->share_bytes = bytes;
 }
 
 static void retry_room(struct http_server *s, int64_t after_ms)
@@ -271,11 +337,18 @@ static bool fits(const struct http_server *s, int64_t bytes)
     return s->bodies == 0 || s->buffer_bytes + bytes <= most;
 }
 
+/* Small bodies go beside large ones of the same account, half of the quarter that is theirs. Those
+ * of strangers have no share: others that stall make room for them. */
 static bool has_share(const struct conn *c, int64_t bytes)
 {
-    int64_t most = c->server->options.buffers_max_bytes;
-    return c->server->bodies == 0 || bytes <= LIMIT_SMALL_BODY_BYTES || !c->client ||
-           c->client->body_bytes == 0 || c->client->body_bytes + bytes <= (most - most / 4) / 2;
+    const struct http_server *s = c->server;
+    const struct peer *p = sharer(c);
+    if (s->bodies == 0 || !p || p->body_bytes == 0)
+        return true;
+    if (bytes <= LIMIT_SMALL_BODY_BYTES &&
+        (!c->account || p->small_bytes + bytes <= s->options.buffers_max_bytes / 8))
+        return true;
+    return p->body_bytes + bytes <= bytes_share(s);
 }
 
 /* Others that stall make room, where that is what is lacking. */
@@ -293,7 +366,7 @@ static void give_room(struct conn *c, int64_t bytes)
 {
     c->server->bodies++;
     c->room_bytes = bytes;
-    add_client_bytes(c, bytes);
+    add_share_bytes(c, bytes);
     conn_count_buffers(c);
 }
 
@@ -321,7 +394,7 @@ void conn_leave_room(struct conn *c)
     if (c->room_bytes == 0)
         return;
     c->room_bytes = 0;
-    add_client_bytes(c, 0);
+    add_share_bytes(c, 0);
     if (c->server)
         c->server->bodies--;
 }
@@ -356,11 +429,13 @@ void conn_count(struct conn *c)
 
 void conn_uncount(struct conn *c)
 {
+    claim_share(c);
     leave_waits(c);
     if (c->waits_for_room)
         conn_leave_room(c);
     conn_end_turn(c);
-    add_client_bytes(c, 0);
+    add_share_bytes(c, 0);
+    leave_account(c);
     if (c->client)
         peers_leave(c->server->peers, c->client);
     c->client = NULL;

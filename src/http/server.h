@@ -47,9 +47,11 @@ struct http_request {
     bool secure;         /* TLS here, or a trusted proxy says so */
     bool gone;           /* the client is; it may still be false for one that has left */
     /* For headers_in to set: the body's bound, 413 beyond (at first the server's); and that the
-     * client has proved who it is, which makes its connection the last one to be closed. */
+     * client has proved who it is, which makes its connection the last one to be closed, within
+     * the share of its account. */
     size_t body_max_bytes;
     bool known;
+    uint32_t account_no; /* 0: the operators' */
     /* Likewise, for the access log: who the client is, and that it only asks how we are. */
     struct str caller;
     bool is_probe;

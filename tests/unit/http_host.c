@@ -101,7 +101,8 @@ void handle(void *context, struct http_request *r)
 static int headers_in(void *context, struct http_request *r)
 {
     ASSERT(context == &host);
-    r->known = str_is(r->path, "/known");
+    r->known = str_is(r->path, "/known") || str_is(r->path, "/other");
+    r->account_no = str_is(r->path, "/other") ? 2 : 1;
     if (str_is(r->path, "/small"))
         r->body_max_bytes = 1000;
     if (str_is(r->path, "/stranger") && http_is_crowded(r)) {

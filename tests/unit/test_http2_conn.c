@@ -272,14 +272,15 @@ static void check_bound(struct client *c, uint32_t stream, int64_t most)
 }
 
 /* Answers that nobody takes fill the buffers: the oldest are given up, whoever waits for them, and
- * who comes then is served. */
+ * who comes then is served. A key protects those of its account's share only. */
 static void answers_not_taken_shut_nobody_out(void)
 {
-    static const char *paths[] = {"/x", "/known"};
+    static const char *paths[] = {"/x", "/known", "/known"};
+    static const int64_t stall_known_ms[] = {NEVER_MS, 1, NEVER_MS};
     for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
         struct client stalled[8], fresh;
         REQUIRE(host_start_http2((struct http_server_options){.buffers_max_bytes = 1 << 16,
-                                                              .stall_known_ms = 1,
+                                                              .stall_known_ms = stall_known_ms[i],
                                                               .header_deadline_ms = NEVER_MS,
                                                               .request_deadline_ms = NEVER_MS,
                                                               .idle_ms = NEVER_MS}));

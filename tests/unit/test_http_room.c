@@ -468,6 +468,87 @@ static void a_tick_reads_as_much_of_a_large_body_as_it_may(void)
     end_post(begin_post(5, LARGE, 1000), LARGE, 1000);
     CHECK(asked >= LARGE / 4096 - 1);
     CHECK_EQ_INT(host.bodies_good, 2);
+}
+
+enum { IDLE, STALLED_BODY, WAITS_FOR_ROOM };
+
+static int begin_waiting(int how, int from)
+{
+    struct http_numbers before = http_get_numbers();
+    int fd = how == IDLE ? dial_from(from) : begin_post_to("known", from, 60000, 1);
+    if (how == IDLE)
+        CHECK(serves(fd, "/known"));
+    while (how == STALLED_BODY && http_get_numbers().buffer_bytes < before.buffer_bytes + 60000)
+        usleep(1000);
+    if (how == WAITS_FOR_ROOM)
+        wait_until_waited(before.bodies_waited + 1);
+    return fd;
+}
+
+/* A key that comes from many addresses has every place: its connections beyond the share of its
+ * account make place as a stranger's do, the first ones stay. */
+static void an_account_protects_no_more_than_its_share(void)
+{
+    for (int how = IDLE; how <= WAITS_FOR_ROOM; how++) {
+        int fds[4], all_room = -1;
+        REQUIRE(host_start((struct http_server_options){
+            .connections_max = 4 + (how == WAITS_FOR_ROOM),
+            .connections_per_address = 2,
+            .stall_known_ms = 600000,
+            .buffers_max_bytes = how == WAITS_FOR_ROOM ? 963000 : 1 << 20,
+        }));
+        if (how == WAITS_FOR_ROOM) { /* but for less than 60,000 bytes */
+            all_room = begin_post_to("stream?endless", 30, 900000, 900000);
+            buf_clear(&answer);
+            CHECK(get_times(all_room, "200 OK", 1));
+        }
+        for (int i = 0; i < 4; i++)
+            fds[i] = begin_waiting(how, 5 + i);
+        int fresh = dial_from(20);
+        CHECK(serves(fresh, "/x"));
+        CHECK(is_closed(fds[2]));
+        close(all_room);
+        for (int i = 0; i < 2 && how == IDLE; i++)
+            CHECK(serves(fds[i], "/x"));
+        for (int i = 0; i < 2 && how != IDLE; i++)
+            end_post(fds[i], 60000, 1);
+        for (int i = how == IDLE ? 0 : 2; i < 4; i++)
+            close(fds[i]);
+        close(fresh);
+        host_stop();
+        CHECK_EQ_INT(http_get_numbers().buffer_bytes, 0);
+    }
+}
+
+/* Small bodies, from many addresses: those beyond the account's share wait, another's have room. */
+static void an_account_has_half_of_the_room(void)
+{
+    int64_t waited = http_get_numbers().bodies_waited;
+    int fds[16];
+    REQUIRE(host_start((struct http_server_options){.buffers_max_bytes = 2 << 20}));
+    for (int i = 0; i < 16; i++) {
+        fds[i] = begin_post_to("known", 5 + i, 60000, 1);
+        while (http_get_numbers().buffer_bytes < (i + 1) * 60000 &&
+               http_get_numbers().bodies_waited == waited)
+            usleep(1000);
+    }
+    wait_until_waited(waited + 3);
+    end_post(begin_post_to("other", 5, 600000, 1), 600000, 1);
+    for (int i = 0; i < 16; i++)
+        end_post(fds[i], 60000, 1);
+    CHECK_EQ_INT(http_get_numbers().bodies_waited, waited + 3);
+    host_stop();
+    CHECK_EQ_INT(http_get_numbers().buffer_bytes, 0);
+}
+
+static void small_bodies_go_beside_a_large_one(void)
+{
+    REQUIRE(host_start((struct http_server_options){.buffers_max_bytes = 1 << 20}));
+    int large = begin_post_to("known", 5, 700000, 1);
+    while (http_get_numbers().buffer_bytes < 700000)
+        usleep(1000);
+    end_post(begin_post_to("known", 6, 60000, 1), 60000, 1);
+    end_post(large, 700000, 1);
     host_stop();
 }
 
@@ -509,6 +590,9 @@ int main(void)
     RUN(who_sends_slowly_passes_the_turn_on);
     RUN(who_leaves_gives_the_turn_back);
     RUN(a_tick_reads_as_much_of_a_large_body_as_it_may);
+    RUN(an_account_protects_no_more_than_its_share);
+    RUN(an_account_has_half_of_the_room);
+    RUN(small_bodies_go_beside_a_large_one);
     RUN(a_path_may_take_less);
     return check_done("http_room");
 }
