@@ -146,6 +146,8 @@ static void on_deadline(struct timer *timer)
         conn_drop(c->carrier); /* nothing else can come before the rest of these headers */
         return;
     } else if (!stalled && c->phase == CONN_ROOM) {
+        if (c->is_stream)
+            http2_stream_room_refused(c);
         conn_refuse(c, 503, "the buffers for requests are full");
     } else if (!stalled && (c->phase == CONN_HEAD || c->phase == CONN_BODY)) {
         conn_refuse(c, 408, "the request did not arrive in time");

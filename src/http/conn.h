@@ -60,15 +60,15 @@ struct conn {
     struct link room_link;  /* ROOM: in the server's */
     int64_t wanted_bytes;   /* ROOM: of the body */
     struct link turn_link;
-    int64_t turn_read_ms;   /* monotonic: when the body was last read */
-    int64_t room_bytes;     /* that the present request's body may take, whether it came or not */
-    int64_t buffer_bytes;   /* as added to the server's */
-    int64_t share_bytes;    /* as added to the account's, or the address's */
-    bool waits_for_room;    /* in that list */
-    bool in_share;          /* it waits for its client, protected by its account's share */
-    bool in_reserve;        /* see http_is_crowded */
-    bool open;              /* the stream is; false with phase HANDLING: waits for the handler */
-    bool detached;          /* no socket: bytes come by conn_feed, answers are dropped */
+    int64_t turn_read_ms; /* monotonic: when the body was last read */
+    int64_t room_bytes;   /* that the present request's body may take, whether it came or not */
+    int64_t buffer_bytes; /* as added to the server's */
+    int64_t share_bytes;  /* as added to the account's, or the address's */
+    bool waits_for_room;  /* in that list */
+    bool in_share;        /* it waits for its client, protected by its account's share */
+    bool in_reserve;      /* see http_is_crowded */
+    bool open;            /* the stream is; false with phase HANDLING: waits for the handler */
+    bool detached;        /* no socket: bytes come by conn_feed, answers are dropped */
     bool tls;
     bool processing; /* conn_process is on the stack */
     bool close_after;
@@ -155,9 +155,12 @@ void http2_leave(struct conn *c);
 void http2_drop_streams(struct conn *c);
 void http2_free(struct conn *c);
 /* Of a stream. */
+/* Its session's window is used up by bytes of bodies that wait for room: the client cannot send. */
+bool http2_is_held_up(const struct conn *stream);
 void http2_stream_flush(struct conn *stream);
 void http2_stream_continue(struct conn *stream); /* 100 */
 void http2_stream_room_given(struct conn *stream);
+void http2_stream_room_refused(struct conn *stream); /* what has come of its body is dropped */
 void http2_stream_dropped(struct conn *stream);
 void http2_stream_freed(struct conn *stream);
 /* http/room.c: keeps places and sums in step with the connection, from conn_count to conn_uncount,

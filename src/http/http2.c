@@ -109,11 +109,28 @@ static void idle_without_streams(struct http2 *h)
         conn_begin_phase(h->conn, CONN_IDLE);
 }
 
+bool http2_is_held_up(const struct conn *s)
+{
+    return s->carrier && s->carrier->http2->held_up;
+}
+
+/* Of all other bodies the window is given back at once. */
+static void look_at_window(struct http2 *h)
+{
+    bool held_up = nghttp2_session_get_local_window_size(h->session) <= 0;
+    if (held_up == h->held_up)
+        return;
+    h->held_up = held_up;
+    for (struct link *at = h->streams.first; at; at = at->next)
+        conn_count_waits(CONTAINER_OF(at, struct conn, stream_link), false);
+}
+
 /* While its frames are worked on the session does not become idle: streams that are closed to make
  * room must not lead to its own end. */
 static void end_processing(struct http2 *h)
 {
     h->conn->processing = false;
+    look_at_window(h);
     idle_without_streams(h);
 }
 
@@ -343,17 +360,28 @@ static int on_data(nghttp2_session *session, uint8_t flags, int32_t id, const ui
     return 0;
 }
 
-void http2_stream_room_given(struct conn *s)
+static void give_windows_back(struct conn *s)
 {
     struct http2 *h = s->carrier->http2;
     ASSERT(nghttp2_session_consume(h->session, s->stream_id, s->unread_bytes) == 0);
     s->unread_bytes = 0;
+    http2_wake(h);
+}
+
+void http2_stream_room_refused(struct conn *s)
+{
+    give_windows_back(s);
+    buf_free(&s->ahead);
+}
+
+void http2_stream_room_given(struct conn *s)
+{
+    give_windows_back(s);
     if (s->phase == CONN_BODY)
         conn_body_bytes(s, s->ahead.p, s->ahead.n);
     buf_clear(&s->ahead);
     if (s->phase == CONN_BODY && s->eof)
         conn_body_end(s);
-    http2_wake(h);
 }
 
 static int on_stream_close(nghttp2_session *session, int32_t id, uint32_t code, void *context)

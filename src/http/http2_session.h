@@ -17,6 +17,7 @@ struct http2 {
     int64_t credit;
     int64_t unknown_bytes; /* of frames that nghttp2 passes over in silence */
     bool leaving, flooded;
+    bool held_up; /* see http2_is_held_up */
     struct timer flush_timer;
     /* Of the one header block that is coming. */
     size_t list_bytes;

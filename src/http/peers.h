@@ -7,8 +7,8 @@
 #include "base/list.h"
 #include "domain/url.h"
 
-#define PEER_KEY_BYTES 7 /* family, then 4 or 6 bytes of the address; 0, then an account's number  \
-                          */
+/* Family, then 4 or 6 bytes of the address; or 0, then an account's number. */
+#define PEER_KEY_BYTES 7
 
 struct peer {
     struct hash_node node;

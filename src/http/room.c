@@ -12,6 +12,10 @@
  * cannot hold all places or all room, however often it refills them and from however many
  * addresses.
  *
+ * Within the share, a stream of HTTP/2 does not stall while bodies that wait for room use up its
+ * session's window: its client cannot send. Such a body waits for header_deadline_ms at most, and
+ * when the window is given back, the stream's time begins anew.
+ *
  * Invariants. A connection that waits for its client is in the one list of its server that list_of
  * names, by `waits_since_ms`. A connection that is being worked on is never closed here: while a
  * handler has a request, and while a session has frames, it is in no list, and conn_shed_buffers
@@ -96,7 +100,10 @@ static struct list *list_of(const struct conn *c)
     case CONN_TLS:
     case CONN_IDLE:
     case CONN_HEAD: return conn_out_waits(c) ? &s->stalled[c->in_share] : &s->idle[c->in_share];
-    case CONN_BODY: return c->turn == TURN_WAITS ? NULL : &s->stalled[c->in_share];
+    case CONN_BODY:
+        return c->turn == TURN_WAITS || (c->in_share && http2_is_held_up(c))
+                   ? NULL
+                   : &s->stalled[c->in_share];
     case CONN_FLUSHING:
     case CONN_LINGER: return &s->stalled[c->in_share];
     case CONN_ROOM: return c->in_share ? NULL : &s->idle[false];
