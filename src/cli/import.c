@@ -2,10 +2,12 @@
  * (or standard input, "-") is posted in batches to the running daemon with deliver=false: counted
  * in the reports, never called back. Sending the same file twice changes nothing: EventIds are
  * remembered for ever. */
+#include "base/limits.h"
 #include "cli/client.h"
 #include "cli/command.h"
 #include "cli/import_apps.h"
 #include "cli/import_people.h"
+#include "cli/line_reader.h"
 #include "json/reader.h"
 
 #include <errno.h>
@@ -14,6 +16,7 @@
 
 #define LINES_PER_BATCH 5000
 #define BYTES_PER_BATCH (4 << 20)
+#define LINE_BYTES_MOST (LIMIT_REQUEST_BODY_BYTES - 1) /* and its end of line */
 #define TRIES 30
 
 struct importing {
@@ -82,42 +85,49 @@ static bool post(struct importing *in)
     return good;
 }
 
-static bool blank(const char *line, ssize_t n)
+static bool is_blank(struct str line)
 {
-    for (ssize_t i = 0; i < n; i++)
-        if (!char_in(line[i], " \t\r\n"))
+    for (size_t i = 0; i < line.n; i++)
+        if (!char_in(line.p[i], " \t\r"))
             return false;
     return true;
 }
 
+/* What the daemon would not even read is rejected here. */
+static bool can_be_sent(struct importing *in, struct str line)
+{
+    bool too_long = line.n > LINE_BYTES_MOST, has_nul = memchr(line.p, '\0', line.n) != NULL;
+    if (too_long)
+        fprintf(stderr,
+                "line %ld: is longer than %d bytes, which the server does not take: write each "
+                "event on a line of its own\n",
+                in->line, LINE_BYTES_MOST);
+    else if (has_nul)
+        fprintf(stderr, "line %ld: " LINE_HAS_NUL "\n", in->line);
+    in->rejected += too_long || has_nul;
+    return !too_long && !has_nul;
+}
+
 static bool read_lines(struct importing *in, FILE *f)
 {
-    char *line = NULL;
-    size_t capacity = 0;
-    ssize_t n;
+    struct buf line = {0};
     bool good = true;
-    while (good && (n = getline(&line, &capacity, f)) > 0) {
+    while (good && line_read(f, &line, LINE_BYTES_MOST)) {
         in->line++;
-        if (blank(line, n))
+        if (!can_be_sent(in, buf_str(&line)) || is_blank(buf_str(&line)))
             continue;
-        if (memchr(line, '\0', (size_t)n)) {
-            in->rejected++;
-            fprintf(stderr, "line %ld: " LINE_HAS_NUL "\n", in->line);
-            continue;
-        }
-        if (in->lines && in->batch.n + (size_t)n > BYTES_PER_BATCH)
+        if (in->lines && in->batch.n + line.n > BYTES_PER_BATCH)
             good = post(in);
         in->line_of[in->lines] = in->line;
-        buf_add(&in->batch, line, (size_t)n);
-        if (line[n - 1] != '\n')
-            buf_add_char(&in->batch, '\n');
+        buf_add_str(&in->batch, buf_str(&line));
+        buf_add_char(&in->batch, '\n');
         if (++in->lines == LINES_PER_BATCH)
             good = good && post(in);
     }
     good = good && post(in);
     if (good && ferror(f))
         good = command_fail(1, "the file cannot be read: %s", strerror(errno)) == 0;
-    free(line);
+    buf_free(&line);
     return good;
 }
 

@@ -2,6 +2,7 @@
 #include "cli/import_lines.h"
 
 #include "cli/command.h"
+#include "cli/line_reader.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -42,21 +43,19 @@ bool import_read(struct import_lines *in, FILE *f,
                  void (*take)(struct import_lines *in, const struct json *v,
                               struct problems *faults))
 {
-    char *line = NULL;
-    size_t capacity = 0;
-    ssize_t n;
+    struct buf line = {0};
     long taken = 0;
-    while (taken <= LINES_MOST && (n = getline(&line, &capacity, f)) > 0) {
-        struct str text = {line, (size_t)n};
+    while (taken <= LINES_MOST && line_read(f, &line, LINE_BYTES_MOST)) {
+        struct str text = buf_str(&line);
         in->line++;
         while (text.n && char_in(text.p[text.n - 1], " \t\r\n"))
             text.n--;
         if (text.n && ++taken <= LINES_MOST)
             read_line(in, text, take);
     }
-    if (line)
-        explicit_bzero(line, capacity);
-    free(line);
+    if (line.p)
+        explicit_bzero(line.p, line.capacity);
+    buf_free(&line);
     if (ferror(f))
         return command_fail(1, "the file cannot be read: %s", strerror(errno)) == 0;
     if (taken > LINES_MOST)

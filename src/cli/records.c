@@ -4,11 +4,14 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "cli/command.h"
+#include "cli/line_reader.h"
 #include "domain/money.h"
 #include "json/reader.h"
 
 #include <errno.h>
 #include <stdlib.h>
+
+#define LINE_BYTES_MOST 65536
 
 struct records_reader {
     struct records *r;
@@ -173,23 +176,25 @@ static int by_id(const void *a, const void *b)
 bool records_read(struct records *r, FILE *f, struct str *ret_why)
 {
     struct records_reader in = {.r = r, .ret_why = ret_why};
-    char *line = NULL;
-    size_t capacity = 0;
+    struct buf line = {0};
     bool good = true, csv = false, first = true;
-    ssize_t got;
-    while (good && (got = getline(&line, &capacity, f)) > 0) {
+    while (good && line_read(f, &line, LINE_BYTES_MOST)) {
         in.line++;
-        if (memchr(line, '\0', (size_t)got)) {
-            good = fail(&in, LINE_HAS_NUL ".");
+        (void)buf_c(&line);
+        if (line.n > LINE_BYTES_MOST || memchr(line.p, '\0', line.n)) {
+            good =
+                line.n > LINE_BYTES_MOST
+                    ? fail(&in, "is longer than %d bytes: write each record on a line of its own.",
+                           LINE_BYTES_MOST)
+                    : fail(&in, LINE_HAS_NUL ".");
             break;
         }
-        size_t n = (size_t)got;
-        while (n > 0 && char_in(line[n - 1], "\r\n"))
-            line[--n] = '\0';
-        struct str text = str_trim((struct str){line, n});
+        while (line.n > 0 && line.p[line.n - 1] == '\r')
+            line.p[--line.n] = '\0';
+        struct str text = str_trim(buf_str(&line));
         if (!text.n)
             continue;
-        char *from = line;
+        char *from = line.p;
         if (first && str_has_prefix(text, "\xef\xbb\xbf"))
             from += 3; /* the mark that spreadsheets put before UTF-8 */
         if (first)
@@ -201,7 +206,7 @@ bool records_read(struct records *r, FILE *f, struct str *ret_why)
         in.line = 0;
         good = fail(&in, "the file cannot be read: %s", strerror(errno));
     }
-    free(line);
+    buf_free(&line);
     if (r->count)
         qsort(r->items, r->count, sizeof *r->items, by_id);
     return good;

@@ -516,6 +516,25 @@ def test_import_refuses_lines_with_a_nul(daemon):
     assert utf_16.returncode == 1 and b"line 1: has a NUL byte" in utf_16.stderr
 
 
+def test_import_names_lines_that_are_too_long(daemon, tmp_path):
+    """Their length does not reach the memory: half a GiB, with less to use."""
+    a = Account(daemon)
+    long = [" " * (8 << 20), encode(a.event("long-1")), " " * (9 << 20) + "{}", encode(a.event("long-2"))]
+    result = import_file(daemon, "-", stdin="\n".join(long))
+    assert (result.returncode, result.stdout) == (1, b"2 accepted, 0 duplicates, 2 rejected\n")
+    assert result.stderr.decode().splitlines() == [
+        "line %d: is longer than 8388607 bytes, which the server does not take: write each event on a line of "
+        "its own" % n for n in (1, 3)]
+    path = tmp_path / "one-line"
+    path.touch()
+    os.truncate(path, 512 << 20)
+    for what in ([], ["people"], ["apps"]):
+        result = subprocess.run(["prlimit", "--as=%d" % (256 << 20), BINARY, "import", *what, str(path), "--url",
+                                 "http://127.0.0.1:%d" % daemon.port], capture_output=True, timeout=120,
+                                env={**os.environ, "POSTBACKD_OPERATOR_KEY": OPERATOR_KEY})
+        assert result.returncode == 1 and b"line 1: is longer than" in result.stderr, result.stderr
+
+
 def test_import_that_cannot_work(daemon, tmp_path):
     assert_one_line(run("import", "x.ndjson"), 2, "POSTBACKD_OPERATOR_KEY")
     missing = import_file(daemon, tmp_path / "missing")

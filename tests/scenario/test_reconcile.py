@@ -90,6 +90,7 @@ def test_what_cannot_be_compared_is_neither_equal_nor_different(daemon):
     a = Account(daemon)
     key = a.key("callbacks:read")
     for records, options, say in (("{", (), "line 1: no valid JSON"), ("Id\n", (), "must name the columns"),
+                                  ("RewardId,Reward\ne1," + "1" * 70000, (), "line 2: is longer than 65536 bytes"),
                                   ("RewardId,Reward\ne1,1\0,2\n", (), "line 2: has a NUL byte: save the file as UTF-8."),
                                   ("", ("--url", "http://127.0.0.1:1"), "given twice")):
         found = reconcile(daemon, records, *options, key=key)
