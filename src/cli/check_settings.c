@@ -41,9 +41,12 @@ static void say(struct findings *f, bool good, const char *what, const char *fmt
     f->failed += !good;
 }
 
+/* The reason may name the option itself, for those who start and reload the server. */
 static void say_why(struct findings *f, const char *what, char *why)
 {
-    say(f, false, what, "%s", why);
+    size_t n = strlen(what);
+    bool is_named = strncmp(why, what, n) == 0 && strncmp(why + n, ": ", 2) == 0;
+    say(f, false, what, "%s", is_named ? why + n + 2 : why);
     free(why);
 }
 

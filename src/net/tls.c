@@ -45,6 +45,7 @@ static void make_hook_index(void)
     hook_index = SSL_CTX_get_ex_new_index(0, NULL, NULL, NULL, hook_box_free);
 }
 
+/* what: the option that names the file. */
 static char *why(const char *what, const char *file)
 {
     unsigned long code = ERR_peek_last_error();
@@ -58,7 +59,7 @@ static char *why(const char *what, const char *file)
     else if (ERR_GET_REASON(code) == ERR_R_PEM_LIB)
         reason = "it holds none in PEM (text that begins with -----BEGIN)";
     struct buf text = {0};
-    buf_printf(&text, "%s %s: %s", what, file, reason ? reason : "cannot be used");
+    buf_printf(&text, "%s: %s: %s", what, file, reason ? reason : "cannot be used");
     ERR_clear_error();
     (void)buf_c(&text);
     return text.p;
@@ -115,10 +116,10 @@ struct ssl_ctx_st *tls_server_new(const char *cert_file, const char *key_file, b
     ASSERT(SSL_CTX_set_num_tickets(context, 1) == 1);
     SSL_CTX_set_alpn_select_cb(context, select_alpn, http2 ? context : NULL);
     if (SSL_CTX_use_certificate_chain_file(context, cert_file) != 1)
-        *ret_why = why("certificate file", cert_file);
+        *ret_why = why("tls-cert", cert_file);
     else if (SSL_CTX_use_PrivateKey_file(context, key_file, SSL_FILETYPE_PEM) != 1 ||
              SSL_CTX_check_private_key(context) != 1)
-        *ret_why = why("key file", key_file);
+        *ret_why = why("tls-key", key_file);
     else
         return context;
     SSL_CTX_free(context);
@@ -163,7 +164,7 @@ static void *load_authorities(void *context)
         file = SYSTEM_CA_FILE;
     ERR_clear_error();
     if ((file ? X509_STORE_load_file(a->store, file) : X509_STORE_set_default_paths(a->store)) != 1)
-        a->why = why("authorities", file ? file : "of the system");
+        a->why = why("ca-file", file ? file : "the system's");
     return NULL;
 }
 

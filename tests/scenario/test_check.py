@@ -154,4 +154,4 @@ def test_the_file_of_identity_providers_is_read(tmp_path):
         assert words in check(*arguments, status=status)["sign-in-file"][1]
     assert words.encode() in run("serve", *arguments).stderr
     file.unlink()
-    assert "No such file" in check(*arguments, status=1)["sign-in-file"][1]
+    assert check(*arguments, status=1)["sign-in-file"][1] == "%s: No such file or directory" % file

@@ -381,7 +381,7 @@ def test_tls_listener_and_its_new_certificate(own_daemon, tmp_path):
     with open(certificate, "w") as f:
         f.write("no certificate\n")
     d.process.send_signal(signal.SIGHUP)
-    eventually(lambda: "reload_failed" in d.log_text())
+    eventually(lambda: "reload_failed" in d.log_text() and "tls-cert: %s: " % certificate in d.log_text())
     assert peer_serial(d, authority) == second
     assert subprocess.run(["openssl", "s_client", "-connect", "127.0.0.1:%d" % d.port, "-tls1_1"],
                           stdin=subprocess.DEVNULL, capture_output=True, timeout=20).returncode != 0

@@ -71,8 +71,9 @@ def test_settings_that_a_running_server_takes_and_those_it_does_not(own_daemon, 
 
 
 def test_a_reload_that_cannot_be_taken_changes_nothing(own_daemon, tmp_path):
-    file = tmp_path / "conf"
+    file, junk = tmp_path / "conf", tmp_path / "junk"
     file.write_text("reads-per-minute = 500\n")
+    junk.write_text("junk\n")
     own_daemon.options, own_daemon.schedule = ["--config", str(file)], None
     d = own_daemon.start()
     path = "/api/v1/apps/" + Account(d, "http://127.0.0.1:1/").app_id
@@ -80,7 +81,12 @@ def test_a_reload_that_cannot_be_taken_changes_nothing(own_daemon, tmp_path):
                       ("reads-per-minute = 7\nlog-level = loud\n", "log-level"),
                       ("reads-per-minute = 7\naccess-log = %s/no/such\n" % tmp_path, "access-log"),
                       ("reads-per-minute = 7\ntls-cert = c.pem\ntls-key = k.pem\n", "tls-cert"),
-                      ("reads-per-minute = 7\nca-file = %s/ca.pem\n" % tmp_path, "ca.pem"),
+                      ("reads-per-minute = 7\nca-file = %s/ca.pem\n" % tmp_path,
+                       "ca-file: %s/ca.pem: No such file or directory" % tmp_path),
+                      ("reads-per-minute = 7\nca-file = %s\n" % junk, "ca-file: %s: no certificate" % junk),
+                      ("reads-per-minute = 7\nsign-in-file = %s\n" % junk, "sign-in-file: %s: " % junk),
+                      ("reads-per-minute = 7\nsign-in-file = %s/s\n" % tmp_path,
+                       "sign-in-file: %s/s: No such file or directory" % tmp_path),
                       ("reads-per-minute = 7\nretry-schedule = soon\n", "retry-schedule"),
                       ("reads-per-minute = 7\ndeny-destination = here\n", "deny-destination"),
                       (None, "conf")):

@@ -297,7 +297,7 @@ static void bad_files_are_named(void)
 {
     char *why = NULL;
     CHECK(tls_server_new("/nonexistent/cert.pem", good_certificate.key, true, &why) == NULL);
-    CHECK_CSTR(why, "certificate file /nonexistent/cert.pem: No such file or directory");
+    CHECK_CSTR(why, "tls-cert: /nonexistent/cert.pem: No such file or directory");
     free(why);
     why = NULL;
     CHECK(tls_server_new(good_certificate.cert, old_certificate.key, true, &why) == NULL);
@@ -306,7 +306,7 @@ static void bad_files_are_named(void)
     free(why);
     why = NULL;
     CHECK(tls_server_new("/", good_certificate.key, true, &why) == NULL);
-    CHECK_CSTR(why, "certificate file /: Is a directory");
+    CHECK_CSTR(why, "tls-cert: /: Is a directory");
     free(why);
     why = NULL;
     CHECK(tls_server_new("/dev/null", good_certificate.key, true, &why) == NULL);
