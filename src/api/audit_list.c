@@ -125,6 +125,7 @@ void audit_list(struct call *c)
     struct str after = call_parameter(c, "after");
     int64_t from_ms = time_parameter(c, "from", 0);
     int64_t to_ms = time_parameter(c, "to", ((int64_t)1 << 48) - 1);
+    query_check_times(c, from_ms, to_ms);
     a->c = c;
     a->action = call_parameter(c, "action");
     a->actor = call_parameter(c, "actor");

@@ -88,6 +88,8 @@ bool callback_filters_read(struct call *c, struct callback_list *list,
     parameter_attempt(c, list, attempt);
     list->has_from = query_time(c, "from", &list->accepted_from_ms);
     list->has_to = query_time(c, "to", &list->accepted_to_ms);
+    if (list->has_from && list->has_to)
+        query_check_times(c, list->accepted_from_ms, list->accepted_to_ms);
     return true;
 }
 

@@ -129,6 +129,12 @@ bool query_time(struct call *c, const char *name, int64_t *ret_ms)
     return text.p != NULL;
 }
 
+void query_check_times(struct call *c, int64_t from_ms, int64_t to_ms)
+{
+    if (c->problems.count == 0 && to_ms < from_ms)
+        problem_add(&c->problems, STR("from"), "invalid", "from is after to.");
+}
+
 bool query_day(struct call *c, const char *name, int32_t *ret_day)
 {
     struct str text = call_parameter(c, name);

@@ -22,4 +22,6 @@ bool query_bool(struct call *c, const char *name, bool fallback);
  * it was where a problem is added. */
 bool query_time(struct call *c, const char *name, int64_t *ret_ms);
 bool query_day(struct call *c, const char *name, int32_t *ret_day);
+/* Of "from" and "to", both given and understood. */
+void query_check_times(struct call *c, int64_t from_ms, int64_t to_ms);
 bool query_after(struct call *c, uint64_t *ret_position); /* of "after": the Next of a list */

@@ -85,7 +85,8 @@ def test_what_is_wrong_is_said_and_partners_see_their_own(daemon):
     a, b = Account(daemon), Account(daemon)
     daemon.api().events([a.event("mine"), b.event("theirs")])
     for query, name in (("format=csv", "format"), ("bodies=true", "bodies"), ("after=x", "after"), ("limit=501", "limit"),
-                        ("state=x", "state"), ("partner=x", "partner")):
+                        ("state=x", "state"), ("partner=x", "partner"),
+                        ("from=2026-11-20T12:00:00Z&to=2026-11-20T11:00:00Z", "from")):
         assert_problem(daemon.api().get(LOG + "?" + query), 400, name)
     own = daemon.api().get(LOG, query={"partnerId": a.partner_id, "limit": 1}).json
     assert_problem(daemon.api().get(LOG, query={"appId": "no-such"}), 404)

@@ -121,7 +121,7 @@ def test_from_and_to_are_by_acceptance(mixed):
     ("state=lost", "state"), ("state=", "state"), ("rewardType=survey_started", "rewardType"),
     ("rewardType=x", "rewardType"), ("from=yesterday", "from"), ("to=2026-11-20", "to"),
     ("from=2026-11-20T12:00:00", "from"), ("limit=0", "limit"), ("after=zzz", "after"), ("RewardId=x", "RewardId"),
-    ("state=dead&state=dead", "state"), ("cursor=x", "cursor")])
+    ("state=dead&state=dead", "state"), ("cursor=x", "cursor"), ("from=2026-11-21T00:00:00Z&to=2026-11-20T00:00:00Z", "from")])
 def test_wrong_filters(mixed, query, name):
     assert_problem(mixed.api.get("/api/v1/callbacks?" + query), 400, name)
 
