@@ -28,6 +28,15 @@ static void fire_later(struct timer *t)
     answer_text(r);
 }
 
+static void fire_when_gone(struct timer *t)
+{
+    struct later *l = CONTAINER_OF(t, struct later, timer);
+    if (l->r->gone)
+        fire_later(t);
+    else
+        loop_timer_set(l->r->loop, t, loop_mono_ms(l->r->loop) + 1);
+}
+
 static void next_piece(struct http_request *r)
 {
     struct later *l = r->context;
@@ -73,6 +82,9 @@ void handle(void *context, struct http_request *r)
     if (str_is(r->path, "/later")) {
         l->timer.fire = fire_later;
         loop_timer_set(r->loop, &l->timer, loop_mono_ms(r->loop) + 30);
+    } else if (str_is(r->path, "/when-gone")) {
+        l->timer.fire = fire_when_gone;
+        loop_timer_set(r->loop, &l->timer, loop_mono_ms(r->loop));
     } else if (str_is(r->path, "/at-stop")) {
         l->timer.fire = fire_later;
         host.at_stop = l;

@@ -74,7 +74,7 @@ static void slow_bodies_end_their_stream(void)
     static const char *const lengths[] = {"1000", ""};
     struct client c;
     REQUIRE(host_start_http2((struct http_server_options){
-        .header_deadline_ms = NEVER_MS, .request_deadline_ms = 80, .idle_ms = NEVER_MS}));
+        .header_deadline_ms = NEVER_MS, .request_deadline_ms = 500, .idle_ms = NEVER_MS}));
     for (size_t i = 0; i < ARRAY_LEN(lengths); i++) {
         connect_http2(&c, 65535);
         add_request(&c, 1, "POST", "/slow", lengths[i], NGHTTP2_FLAG_END_HEADERS);
@@ -111,6 +111,24 @@ static void slow_bodies_end_their_stream(void)
     host_stop();
 }
 
+/* A session whose request is being answered. On a busy machine the request may come after idle_ms:
+ * then the next session is tried. */
+static void connect_and_get(struct client *c, const char *path, bool opens_window)
+{
+    for (;;) {
+        connect_http2(c, 65535);
+        c->window_opened = opens_window;
+        add_get(c, 1, path);
+        (void)send_out(c);
+        while (!c->streams[1].status && next_frame(c)) {
+        }
+        if (c->streams[1].status)
+            break;
+        disconnect(c);
+    }
+    CHECK_EQ_INT(c->streams[1].status, 200);
+}
+
 static void idle_connections_end(void)
 {
     struct client c, other;
@@ -121,12 +139,11 @@ static void idle_connections_end(void)
     for (size_t i = 0; i < ARRAY_LEN(parts); i++) { /* silent, with a part of what must come */
         connect_tls(&c);
         buf_add_str(&c.out, parts[i]);
-        CHECK(send_out(&c));
+        (void)send_out(&c);
         CHECK_EQ_INT(end_of(&c), NGHTTP2_NO_ERROR);
         disconnect(&c);
     }
-    connect_http2(&c, 65535);
-    CHECK_EQ_INT(ask(&c, 1), 200);
+    connect_and_get(&c, "/x", false);
     struct buf pings = {0}; /* which are no request */
     for (int k = 0; k < 900; k++)
         buf_add(&pings, "\0\0\10\6\0\0\0\0\0ping of.", FRAME_HEAD_BYTES + 8);
@@ -135,10 +152,7 @@ static void idle_connections_end(void)
     disconnect(&c);
     buf_free(&pings);
     /* One with a stream is not idle, for however long. */
-    connect_http2(&c, 65535);
-    c.window_opened = true;
-    add_get(&c, 1, "/stream?endless");
-    CHECK(send_out(&c));
+    connect_and_get(&c, "/stream?endless", true);
     for (int i = 0; i < 3; i++) {
         connect_http2(&other, 65535);
         while (!other.ended) {

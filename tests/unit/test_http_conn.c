@@ -81,7 +81,7 @@ static void clients_that_leave_are_forgotten(void)
 {
     REQUIRE(host_start((struct http_server_options){0}));
     struct linger reset = {1, 0};
-    static const char *const requests[] = {"GET /later HTTP/1.1\r\n",
+    static const char *const requests[] = {"GET /when-gone HTTP/1.1\r\n",
                                            "GET /stream?endless HTTP/1.1\r\n"};
     for (size_t i = 0; i < 2; i++) {
         int fd = dial();
