@@ -101,9 +101,9 @@ static struct list *list_of(const struct conn *c)
     case CONN_IDLE:
     case CONN_HEAD: return conn_out_waits(c) ? &s->stalled[c->in_share] : &s->idle[c->in_share];
     case CONN_BODY:
-        return c->turn == TURN_WAITS || (c->in_share && http2_is_held_up(c))
-                   ? NULL
-                   : &s->stalled[c->in_share];
+        if (c->turn == TURN_WAITS)
+            return c->in_share ? NULL : &s->idle[false];
+        return c->in_share && http2_is_held_up(c) ? NULL : &s->stalled[c->in_share];
     case CONN_FLUSHING:
     case CONN_LINGER: return &s->stalled[c->in_share];
     case CONN_ROOM: return c->in_share ? NULL : &s->idle[false];

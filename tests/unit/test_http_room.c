@@ -366,7 +366,8 @@ static void wait_until_begun(int ping, int bodies, int ticks)
  * Meanwhile it is not its client that stalls: whoever needs a place does not get that one. */
 static void large_bodies_take_turns(void)
 {
-    REQUIRE(host_start((struct http_server_options){.connections_max = LIMIT_LARGE_BODIES + 2}));
+    REQUIRE(host_start((struct http_server_options){.connections_max = LIMIT_LARGE_BODIES + 2,
+                                                    .connections_per_address = 5}));
     int ping = dial_from(8), fds[LIMIT_LARGE_BODIES], handled = 0;
     char byte;
     CHECK(serves(ping, "/known"));
@@ -374,7 +375,7 @@ static void large_bodies_take_turns(void)
         fds[i] = begin_post_to("later", 5, LARGE, LARGE);
     while (host.handled < LIMIT_LARGE_BODIES + 1)
         usleep(100);
-    int next = begin_post(6, LARGE, LARGE);
+    int next = begin_post_to("known", 6, LARGE, LARGE);
     wait_until_begun(ping, 1, 4); /* accepted, its head, its turn */
     int more = dial_from(7);
     buf_clear(&answer);
