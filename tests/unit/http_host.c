@@ -1,6 +1,7 @@
 /* The server, its handler, and the client. */
 #include "http_host.h"
 
+#include <arpa/inet.h>
 #include <unistd.h>
 
 struct host host;
@@ -269,4 +270,62 @@ void add_body(struct buf *b, size_t from, size_t n)
 {
     for (size_t i = from; i < from + n; i++)
         buf_add_char(b, (char)('a' + i % 23));
+}
+
+int dial_from(int last)
+{
+    struct sockaddr_in from = {.sin_family = AF_INET};
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(host.port)};
+    from.sin_addr.s_addr = htonl(0x7f000000u | (uint32_t)last);
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct timeval t = {20, 0};
+    ASSERT(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof t) == 0);
+    ASSERT(bind(fd, (struct sockaddr *)&from, sizeof from) == 0);
+    ASSERT(connect(fd, (struct sockaddr *)&to, sizeof to) == 0);
+    return fd;
+}
+
+bool serves(int fd, const char *path)
+{
+    struct buf request = {0};
+    buf_clear(&answer);
+    buf_printf(&request, "GET %s HTTP/1.1\r\nHost: h\r\n\r\n", path);
+    put(fd, buf_str(&request));
+    buf_free(&request);
+    return get_times(fd, "200 OK", 1);
+}
+
+bool is_closed(int fd)
+{
+    buf_clear(&answer);
+    return get_all(fd, &answer) && answer.n == 0;
+}
+
+int begin_post_to(const char *path, int from, size_t announced, size_t sent)
+{
+    int fd = dial_from(from);
+    struct buf b = {0};
+    buf_printf(&b, "POST /%s HTTP/1.1\r\nHost: h\r\nContent-Length: %zu\r\n\r\n", path, announced);
+    add_body(&b, 0, sent);
+    put(fd, buf_str(&b));
+    buf_free(&b);
+    return fd;
+}
+
+int begin_post(int from, size_t announced, size_t sent)
+{
+    return begin_post_to("body", from, announced, sent);
+}
+
+void end_post(int fd, size_t announced, size_t sent)
+{
+    struct buf b = {0};
+    add_body(&b, sent, announced - sent);
+    put(fd, buf_str(&b));
+    buf_free(&b);
+    buf_clear(&answer);
+    CHECK(get_times(fd, "bytes]", 1));
+    CHECK_EQ_INT(status(), 200);
+    close(fd);
 }

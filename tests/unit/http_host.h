@@ -78,3 +78,17 @@ bool says(const char *text);
 
 /* The bytes that the handler counts as good. */
 void add_body(struct buf *b, size_t from, size_t n);
+
+/* From 127.0.0.`last`, which makes it another client. */
+int dial_from(int last);
+
+/* Whether the server answers this request on an open connection. */
+bool serves(int fd, const char *path);
+
+bool is_closed(int fd);
+
+/* A POST to /`path` of which `sent` of the `announced` bytes are sent; end_post sends the rest, and
+ * reads the answer. begin_post is one to /body. */
+int begin_post_to(const char *path, int from, size_t announced, size_t sent);
+int begin_post(int from, size_t announced, size_t sent);
+void end_post(int fd, size_t announced, size_t sent);

@@ -3,40 +3,7 @@
 
 #include "base/limits.h"
 
-#include <arpa/inet.h>
 #include <unistd.h>
-
-/* From 127.0.0.`last`, which makes it another client. */
-static int dial_from(int last)
-{
-    struct sockaddr_in from = {.sin_family = AF_INET};
-    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(host.port)};
-    from.sin_addr.s_addr = htonl(0x7f000000u | (uint32_t)last);
-    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    struct timeval t = {20, 0};
-    ASSERT(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof t) == 0);
-    ASSERT(bind(fd, (struct sockaddr *)&from, sizeof from) == 0);
-    ASSERT(connect(fd, (struct sockaddr *)&to, sizeof to) == 0);
-    return fd;
-}
-
-/* Whether the server answers this request on an open connection. */
-static bool serves(int fd, const char *path)
-{
-    struct buf request = {0};
-    buf_clear(&answer);
-    buf_printf(&request, "GET %s HTTP/1.1\r\nHost: h\r\n\r\n", path);
-    put(fd, buf_str(&request));
-    buf_free(&request);
-    return get_times(fd, "200 OK", 1);
-}
-
-static bool is_closed(int fd)
-{
-    buf_clear(&answer);
-    return get_all(fd, &answer) && answer.n == 0;
-}
 
 static void an_address_loses_its_own_idle_connection(void)
 {
@@ -166,34 +133,6 @@ static void the_reserve_is_for_those_who_are_known(void)
     close(busy[1]);
     close(last);
     host_stop();
-}
-
-static int begin_post_to(const char *path, int from, size_t announced, size_t sent)
-{
-    int fd = dial_from(from);
-    struct buf b = {0};
-    buf_printf(&b, "POST /%s HTTP/1.1\r\nHost: h\r\nContent-Length: %zu\r\n\r\n", path, announced);
-    add_body(&b, 0, sent);
-    put(fd, buf_str(&b));
-    buf_free(&b);
-    return fd;
-}
-
-static int begin_post(int from, size_t announced, size_t sent)
-{
-    return begin_post_to("body", from, announced, sent);
-}
-
-static void end_post(int fd, size_t announced, size_t sent)
-{
-    struct buf b = {0};
-    add_body(&b, sent, announced - sent);
-    put(fd, buf_str(&b));
-    buf_free(&b);
-    buf_clear(&answer);
-    CHECK(get_times(fd, "bytes]", 1));
-    CHECK_EQ_INT(status(), 200);
-    close(fd);
 }
 
 static void wait_until_waited(int64_t count)
@@ -350,127 +289,6 @@ static void who_is_known_stalls_for_a_while(void)
     }
 }
 
-#define LARGE 300000
-
-/* So many large bodies have begun, and have asked for their turns: what is ready is read before the
- * loop waits again, so in the ticks of another connection's requests. */
-static void wait_until_begun(int ping, int bodies, int ticks)
-{
-    while (http_get_numbers().buffer_bytes < bodies * LARGE)
-        usleep(100);
-    for (int i = 0; i < ticks; i++)
-        CHECK(serves(ping, "/known"));
-}
-
-/* Those that are handled keep their turns, so the fifth is not read before one of them is answered.
- * Meanwhile it is not its client that stalls: whoever needs a place does not get that one. */
-static void large_bodies_take_turns(void)
-{
-    REQUIRE(host_start((struct http_server_options){.connections_max = LIMIT_LARGE_BODIES + 2,
-                                                    .connections_per_address = 5}));
-    int ping = dial_from(8), fds[LIMIT_LARGE_BODIES], handled = 0;
-    char byte;
-    CHECK(serves(ping, "/known"));
-    for (int i = 0; i < LIMIT_LARGE_BODIES; i++)
-        fds[i] = begin_post_to("later", 5, LARGE, LARGE);
-    while (host.handled < LIMIT_LARGE_BODIES + 1)
-        usleep(100);
-    int next = begin_post_to("known", 6, LARGE, LARGE);
-    wait_until_begun(ping, 1, 4); /* accepted, its head, its turn */
-    int more = dial_from(7);
-    buf_clear(&answer);
-    CHECK(get_times(next, "bytes]", 1));
-    for (int i = 0; i < LIMIT_LARGE_BODIES; i++)
-        handled += recv(fds[i], &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0; /* answered, or closed */
-    CHECK(handled > 0);
-    CHECK_EQ_INT(host.bodies_good, LIMIT_LARGE_BODIES + 1);
-    for (int i = 0; i < LIMIT_LARGE_BODIES; i++)
-        close(fds[i]);
-    close(ping);
-    close(next);
-    close(more);
-    host_stop();
-}
-
-static atomic_int asked;
-
-static size_t only_4096(void *context)
-{
-    ASSERT(context == &asked);
-    asked++;
-    return 4096;
-}
-
-/* Each read finds all that it may take, and the one after the last finds nothing. */
-static void who_sends_nothing_holds_no_turn(void)
-{
-    static const char head[] = "POST /body HTTP/1.1\r\nHost: h\r\nContent-Length: 300000\r\n\r\n";
-    size_t sent = 25 * 4096 - (sizeof head - 1);
-    REQUIRE(host_start(
-        (struct http_server_options){.body_tick_bytes = only_4096, .body_context = &asked}));
-    int ping = dial_from(8), fds[LIMIT_LARGE_BODIES];
-    for (int i = 0; i < LIMIT_LARGE_BODIES; i++)
-        fds[i] = begin_post(5, LARGE, sent);
-    wait_until_begun(ping, LIMIT_LARGE_BODIES, 40);
-    end_post(begin_post(6, LARGE, 1000), LARGE, 1000);
-    for (int i = 0; i < LIMIT_LARGE_BODIES; i++)
-        end_post(fds[i], LARGE, sent);
-    CHECK_EQ_INT(host.bodies_good, LIMIT_LARGE_BODIES + 1);
-    close(ping);
-    host_stop();
-}
-
-/* Bytes that come one by one, always another one before the turn is idle. */
-static void who_sends_slowly_passes_the_turn_on(void)
-{
-    REQUIRE(host_start((struct http_server_options){0}));
-    int ping = dial_from(8), fds[LIMIT_LARGE_BODIES];
-    size_t sent = 100000;
-    char byte;
-    for (int i = 0; i < LIMIT_LARGE_BODIES; i++)
-        fds[i] = begin_post(5, LARGE, sent);
-    wait_until_begun(ping, LIMIT_LARGE_BODIES, 4);
-    int next = begin_post(6, LARGE, LARGE);
-    while (sent < LARGE - 1 && recv(next, &byte, 1, MSG_PEEK | MSG_DONTWAIT) != 1) {
-        for (int i = 0; i < LIMIT_LARGE_BODIES; i++)
-            put(fds[i], (struct str){&"abcdefghijklmnopqrstuvw"[sent % 23], 1});
-        sent++;
-    }
-    CHECK(sent < LARGE - 1);
-    for (int i = 0; i < LIMIT_LARGE_BODIES; i++)
-        end_post(fds[i], LARGE, sent);
-    CHECK_EQ_INT(host.bodies_good, LIMIT_LARGE_BODIES + 1);
-    close(next);
-    close(ping);
-    host_stop();
-}
-
-static void who_leaves_gives_the_turn_back(void)
-{
-    REQUIRE(host_start((struct http_server_options){0}));
-    for (int round = 0; round < 3; round++) {
-        int fds[2 * LIMIT_LARGE_BODIES];
-        for (int i = 0; i < 2 * LIMIT_LARGE_BODIES; i++)
-            fds[i] = begin_post_to("later", 5, LARGE, i % 2 ? LARGE : 100000);
-        for (int i = 0; i < 2 * LIMIT_LARGE_BODIES; i++)
-            close(fds[i]);
-    }
-    end_post(begin_post(6, LARGE, 1000), LARGE, 1000);
-    host_stop();
-}
-
-static void a_tick_reads_as_much_of_a_large_body_as_it_may(void)
-{
-    REQUIRE(host_start(
-        (struct http_server_options){.body_tick_bytes = only_4096, .body_context = &asked}));
-    asked = 0;
-    end_post(begin_post(5, LIMIT_SMALL_BODY_BYTES, 1000), LIMIT_SMALL_BODY_BYTES, 1000);
-    CHECK_EQ_INT(asked, 0);
-    end_post(begin_post(5, LARGE, 1000), LARGE, 1000);
-    CHECK(asked >= LARGE / 4096 - 1);
-    CHECK_EQ_INT(host.bodies_good, 2);
-}
-
 enum { IDLE, STALLED_BODY, WAITS_FOR_ROOM };
 
 static int begin_waiting(int how, int from)
@@ -586,11 +404,6 @@ int main(void)
     RUN(strangers_that_stall_shut_nobody_out);
     RUN(slow_bodies_stay_where_others_stall);
     RUN(who_is_known_stalls_for_a_while);
-    RUN(large_bodies_take_turns);
-    RUN(who_sends_nothing_holds_no_turn);
-    RUN(who_sends_slowly_passes_the_turn_on);
-    RUN(who_leaves_gives_the_turn_back);
-    RUN(a_tick_reads_as_much_of_a_large_body_as_it_may);
     RUN(an_account_protects_no_more_than_its_share);
     RUN(an_account_has_half_of_the_room);
     RUN(small_bodies_go_beside_a_large_one);
