@@ -136,8 +136,12 @@ def test_bodies_have_room_or_wait(own_daemon, tmp_path):
 
 # --- who is connected ----------------------------------------------------------------------------
 
+HEAD_OF_EVENTS = "POST /api/v1/events HTTP/1.1\r\nHost: t\r\nAuthorization: Bearer %s\r\nContent-Length: 9\r\n\r\n["
+
+
 def test_the_last_connections_are_for_those_who_are_known_and_probes(own_daemon):
-    """Nearly all are in the middle of a request, and none is an idle stranger who could go."""
+    """Nearly all are in the middle of a request, within the shares of their accounts, and none is an idle
+    stranger who could go."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 16384), hard))
     d = own_daemon
@@ -145,10 +149,11 @@ def test_the_last_connections_are_for_those_who_are_known_and_probes(own_daemon)
     d.start()
     busy = []
     try:
-        begun = request("POST", "/api/v1/events", headers="Content-Length: 9\r\n", length=False) + b"["
+        keys = [Account(d).key("events:write") for _ in range(4)]
         for i in range(8192 - 512 - 8):
+            begun = HEAD_OF_EVENTS % keys[i % 4]
             busy.append(socket.create_connection(("127.0.0.1", d.port), 60, ("127.0.0.%d" % (2 + i % 4), 0)))
-            busy[-1].sendall(begun)
+            busy[-1].sendall(begun.encode())
         eventually(lambda: d.metrics()["postbackd_http_connections"] > len(busy))
         for _ in range(8):  # the rest, each known before the next one comes
             busy.append(connect(d))

@@ -3,7 +3,7 @@ every answer is one that it describes. POSTBACKD_SEED repeats a run, POSTBACKD_Q
 route is asked (12)."""
 import os
 import random
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -56,6 +56,8 @@ def queries(dice, name, query):
         query.pop("day", None)
     if name == "getIntradayReport":
         query["day"] = days[0]
+    if {"from", "to"} <= set(query):
+        query["from"], query["to"] = sorted((query["from"], query["to"]), key=datetime.fromisoformat)
     if "clientIds" in query:
         query["clientIds"] = ",".join(query["clientIds"])
     return {k: {True: "true", False: "false"}.get(v, v) if isinstance(v, bool) else v for k, v in query.items()}
