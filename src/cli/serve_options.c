@@ -18,14 +18,20 @@
 
 #define OPERATOR_KEY_BYTES_LEAST 16
 
-static bool fail(struct settings *s, struct str *ret_why, enum option_id id, const char *why)
+static bool fail_value(struct settings *s, struct str *ret_why, enum option_id id, struct str value,
+                       const char *why)
 {
     struct buf text = {0};
     buf_printf(&text, "%s: ", option_table[id].name);
-    url_print_text_masked(&text, settings_text(s, id)); /* a store's URL may carry a password */
+    url_print_text_masked(&text, value); /* a store's URL may carry a password */
     buf_printf(&text, ": %s", why);
     *ret_why = arena_take(&s->arena, &text);
     return false;
+}
+
+static bool fail(struct settings *s, struct str *ret_why, enum option_id id, const char *why)
+{
+    return fail_value(s, ret_why, id, settings_text(s, id), why);
 }
 
 static const char *text_or_null(struct settings *s, enum option_id id)
@@ -40,7 +46,8 @@ static bool read_cidrs(struct settings *s, enum option_id id, const struct cidr 
     struct cidr *list = arena_zalloc(&s->arena, (count + 1) * sizeof *list);
     for (size_t i = 0; i < count; i++)
         if (!cidr_parse(s->of[id].values[i], &list[i]))
-            return fail(s, ret_why, id, "not a network such as 10.0.0.0/8 or fd00::/8.");
+            return fail_value(s, ret_why, id, s->of[id].values[i],
+                              "not a network such as 10.0.0.0/8 or fd00::/8.");
     *ret = list;
     *ret_count = count;
     return true;
@@ -51,11 +58,12 @@ static bool read_sources(struct settings *s, struct daemon_options *o, struct st
     size_t count = s->of[OPTION_SOURCE_ADDRESS].count;
     struct address *list = arena_zalloc(&s->arena, (count + 1) * sizeof *list);
     for (size_t i = 0; i < count; i++) {
-        if (!address_parse(s->of[OPTION_SOURCE_ADDRESS].values[i], &list[i]))
-            return fail(s, ret_why, OPTION_SOURCE_ADDRESS, "not an IP address.");
+        struct str value = s->of[OPTION_SOURCE_ADDRESS].values[i];
+        if (!address_parse(value, &list[i]))
+            return fail_value(s, ret_why, OPTION_SOURCE_ADDRESS, value, "not an IP address.");
         if (socket_source_error(&list[i]))
-            return fail(s, ret_why, OPTION_SOURCE_ADDRESS,
-                        "not an address of this machine (`ip address` lists them).");
+            return fail_value(s, ret_why, OPTION_SOURCE_ADDRESS, value,
+                              "not an address of this machine (`ip address` lists them).");
     }
     o->sources = list;
     o->source_count = count;
