@@ -146,6 +146,25 @@ static enum verify_cause try_secret_forms(struct verification *a)
     return cause;
 }
 
+/* Sig is right, and the given secret is not: it was copied without its prefix, or with quotes. */
+static enum verify_cause try_given_secret(struct verification *a)
+{
+    const struct str p = a->in->panelist_id, r = a->in->reward_id, s = a->in->secret;
+    buf_clear(&a->text);
+    buf_add_c(&a->text, "whsec_");
+    buf_add_str(&a->text, s);
+    if (matches(a, p, r, buf_str(&a->text)))
+        return found(a, VERIFY_SECRET_PREFIX,
+                     "it matches with whsec_ before the secret; give the whole string: for Sig "
+                     "whsec_ is a part of the secret");
+    bool quoted = s.n >= 2 && char_in(s.p[0], "\"'") && s.p[s.n - 1] == s.p[0];
+    if (quoted && matches(a, p, r, (struct str){s.p + 1, s.n - 2}))
+        return found(a, VERIFY_SECRET_QUOTED,
+                     "it matches without the quotes around the secret; give the secret without "
+                     "them");
+    return VERIFY_OK;
+}
+
 static struct str trimmed(struct str s)
 {
     while (s.n && is_space(s.p[0])) {
@@ -312,7 +331,8 @@ static enum verify_cause judge_fields(struct verification *a)
 enum verify_cause verify_sig(const struct verify_input *in, struct buf *why)
 {
     static enum verify_cause (*const tries[])(struct verification *) = {
-        try_orders, try_secret_forms, try_parts_and_separators, try_white_space, try_changed_ids,
+        try_orders,      try_secret_forms, try_given_secret, try_parts_and_separators,
+        try_white_space, try_changed_ids,
     };
     struct verification a = {.in = in, .why = why};
     enum verify_cause cause = judge_fields(&a);
@@ -359,6 +379,7 @@ const char *verify_cause_name(enum verify_cause cause)
         [VERIFY_HMAC] = "hmac",
         [VERIFY_SECRET_PREFIX] = "secret_prefix",
         [VERIFY_SECRET_DECODED] = "secret_decoded",
+        [VERIFY_SECRET_QUOTED] = "secret_quoted",
         [VERIFY_WHITE_SPACE] = "white_space",
         [VERIFY_ID_CHANGED] = "id_changed",
         [VERIFY_UNEXPLAINED] = "unexplained",

@@ -20,6 +20,7 @@ enum verify_cause {
     VERIFY_HMAC,           /* HMAC-MD5 instead of plain MD5 */
     VERIFY_SECRET_PREFIX,  /* the secret without whsec_ */
     VERIFY_SECRET_DECODED, /* the base64-decoded bytes of the secret */
+    VERIFY_SECRET_QUOTED,  /* the given secret has quotes around it */
     VERIFY_WHITE_SPACE,    /* white space added to or removed from the secret or an id */
     VERIFY_ID_CHANGED,     /* PanelistId as a number, or in another case or encoding */
     VERIFY_UNEXPLAINED,    /* another secret, or altered ids */

@@ -119,6 +119,11 @@ static void knows_forms_of_the_secret(void)
     check_sig(md5(P R "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3"), VERIFY_SECRET_PREFIX, "whole string");
     check_sig(md5(P R DECODED), VERIFY_SECRET_DECODED, "base64-decoded");
     check_with(P, "plain-secret", hmac(EVP_md5(), "plain-secret", P R), VERIFY_HMAC, "HMAC");
+    check_with(P, SECRET + 6, md5(P R SECRET), VERIFY_SECRET_PREFIX, "give the whole string");
+    check_with(P, "\"" SECRET "\"", md5(P R SECRET), VERIFY_SECRET_QUOTED, "without the quotes");
+    check_with(P, "'plain-secret'", md5(P R "plain-secret"), VERIFY_SECRET_QUOTED, "quotes");
+    check_with(P, "\"" SECRET "'", md5(P R SECRET), VERIFY_UNEXPLAINED, "another secret");
+    check_with(P, "\"", md5(P R), VERIFY_PART_MISSING, "without the secret");
 }
 
 static void knows_white_space(void)
