@@ -162,7 +162,7 @@ void probe_readyz(struct call *c)
     }
     if (!n.accepting) {
         call_answer_problem(c, 503,
-                            "The store takes no events now (%s): %s %lld events are queued, %lld "
+                            "The server is not ready (%s): %s %lld events are queued, %lld "
                             "callbacks wait, %lld MiB are free.",
                             store_refusal_name(n.refusal), store_refusal_text(n.refusal),
                             (long long)n.events_queued, (long long)n.callbacks_pending,
