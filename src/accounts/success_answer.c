@@ -2,7 +2,8 @@
  *
  * Texts are compared byte for byte, whatever their encoding. A JSON value is compared by its text:
  * "1" and 1 are the same, and so are "true" and true, since receivers do not agree on that either;
- * 1 and 1.0 are not. What was cut off cannot be the whole text that is asked for, and is no JSON.
+ * 1 and 1.0 are not. Of members of one name the last counts, as in most readers of JSON. What was
+ * cut off cannot be the whole text that is asked for, and is no JSON.
  */
 #include "accounts/success_answer.h"
 
@@ -122,19 +123,21 @@ static const struct json *step(const struct json *from, struct str part)
         return element(from, part);
     if (from->type != JSON_OBJECT)
         return NULL;
-    const struct json *v = from->first;
-    while (v && !is_named(v->name, part))
-        v = v->next;
-    return v;
+    const struct json *last = NULL;
+    for (const struct json *v = from->first; v; v = v->next)
+        if (is_named(v->name, part))
+            last = v;
+    return last;
 }
 
 static const struct json *find(const struct json *root, struct str field)
 {
     if (field.p[0] != '/') {
-        const struct json *v = root->type == JSON_OBJECT ? root->first : NULL;
-        while (v && !str_eq(v->name, field))
-            v = v->next;
-        return v;
+        const struct json *last = NULL;
+        for (const struct json *v = root->type == JSON_OBJECT ? root->first : NULL; v; v = v->next)
+            if (str_eq(v->name, field))
+                last = v;
+        return last;
     }
     struct str rest = {field.p + 1, field.n - 1};
     const struct json *v = root;

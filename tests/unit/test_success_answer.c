@@ -109,6 +109,15 @@ static void a_value_is_its_text(void)
     judge(field("s", "ok"), "{\"s\":{}}", "its field \"s\" is an object, not \"ok\"");
 }
 
+static void of_members_of_one_name_the_last_counts(void)
+{
+    judge(field("s", "ok"), "{\"s\":\"no\",\"t\":1,\"s\":\"ok\"}", NULL);
+    judge(field("/a/s", "ok"), "{\"a\":1,\"a\":{\"s\":\"no\",\"s\":\"ok\"}}", NULL);
+    judge(field("s", "ok"), "{\"s\":\"ok\",\"s\":\"no\"}", "its field \"s\" is \"no\", not \"ok\"");
+    judge(field("/s", "ok"), "{\"s\":\"ok\",\"s\":\"no\"}",
+          "its field \"/s\" is \"no\", not \"ok\"");
+}
+
 static void what_is_no_json_has_no_field(void)
 {
     judge(field("s", "1"), "<html>", "its body is no JSON: it begins with \"<html>\"");
@@ -153,6 +162,7 @@ int main(void)
     RUN(a_part_may_stand_anywhere);
     RUN(a_field_is_named_or_pointed_to);
     RUN(a_value_is_its_text);
+    RUN(of_members_of_one_name_the_last_counts);
     RUN(what_is_no_json_has_no_field);
     RUN(long_texts_are_cut_in_the_sentence);
     RUN(settings_that_match_nothing_are_told);
