@@ -94,3 +94,12 @@ def test_what_cannot_be_copied_is_said(tmp_path):
         assert done.returncode == status
         assert words in done.stderr
     assert not (tmp_path / "f").exists()
+
+
+def test_nothing_is_left_of_a_copy_that_failed(tmp_path):
+    """SQLite's own files go, too: a full disk leaves the first one, a kill the others."""
+    for end in ("", "-journal", "-wal", "-shm"):
+        (tmp_path / ("f.part" + end)).write_bytes(b"x")
+    done = subprocess.run([BINARY, "backup", "--store", "sqlite:%s" % (tmp_path / "none"), tmp_path / "f"],
+                          capture_output=True, timeout=20)
+    assert done.returncode == 1 and list(tmp_path.iterdir()) == []

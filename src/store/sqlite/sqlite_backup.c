@@ -132,6 +132,17 @@ static bool finish(struct backup *b, char **ret_why)
     return code == 0;
 }
 
+/* With the files that SQLite makes beside it, and leaves there after a failure or a kill. */
+static void remove_part(const struct backup *b)
+{
+    static const char *const ends[] = {"", "-journal", "-wal", "-shm"};
+    for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
+        char *path = xprintf("%s%s", b->part, ends[i]);
+        unlink(path);
+        free(path);
+    }
+}
+
 bool sqlite_store_backup(const char *directory, struct disk *disk, const char *file,
                          struct damaged_pages *ret_damaged, char **ret_why)
 {
@@ -147,13 +158,13 @@ bool sqlite_store_backup(const char *directory, struct disk *disk, const char *f
         .journal_directory = xprintf("%s/journal", directory),
         .part = xprintf("%s.part", file),
     };
-    unlink(b.part); /* left by an interrupted backup */
+    remove_part(&b); /* left by an interrupted backup */
     bool good = open_source(&b, directory, ret_why) && copy_pages(&b, ret_why) &&
                 replay_tail(&b, ret_why) && check_copy(&b, ret_why) && finish(&b, ret_why);
     view_close(&b.view);
     apply_close(&b.apply);
     sql_close(&b.from);
-    unlink(b.part);
+    remove_part(&b);
     free(b.journal_directory);
     free(b.part);
     return good;
