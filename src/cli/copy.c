@@ -179,6 +179,16 @@ static int conclude(struct settings *s, const struct copy_options *o, struct com
     UNREACHABLE();
 }
 
+/* A directory may be written in many ways. */
+static bool is_same_store(const struct store_name *a, const struct store_name *b)
+{
+    struct stat x, y;
+    if (a->uri && b->uri)
+        return strcmp(a->uri, b->uri) == 0;
+    return a->directory && b->directory && stat(a->directory, &x) == 0 &&
+           stat(b->directory, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
 int command_copy(struct settings *s)
 {
     struct store_name from, to;
@@ -187,6 +197,9 @@ int command_copy(struct settings *s)
     if (!store_name_read(s, OPTION_STORE, &from, &wrong) ||
         !store_name_read(s, OPTION_TO, &to, &wrong))
         return command_fail(EXIT_USAGE, "%.*s", STR_ARG(wrong));
+    if (is_same_store(&from, &to))
+        return command_fail(EXIT_USAGE,
+                            "--store and --to name the same store: choose another --to.");
     struct command_copy c = {.terminal = isatty(STDERR_FILENO)};
     struct copy_options options = {
         .from = {from.directory, from.uri},

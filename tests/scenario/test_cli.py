@@ -203,6 +203,8 @@ WRONG = [
     (["serve", "--config", "/nonexistent/file"], ["/nonexistent/file"]),
     (["verify"], ["secret"]), (["verify", "--secret", "x", "body.json"], ["standard input", "< body.json"]), (["receive"], ["secret"]), (["import"], []),
     (["demo", "stray"], ["stray"]),
+    (["copy", "--store", "sqlite:.", "--to", "sqlite:./"], ["the same store"]),
+    (["copy", "--store", "postgresql:///x", "--to", "postgresql:///x"], ["the same store"]),
     (["receive", "--secret", "x" * 20, "stray"], ["stray"]),
     (["receive", "--secret", "x" * 20, "--status", "99"], ["status"]),
     (["receive", "--secret", "x" * 20, "--fail-rate", "2"], ["fail-rate"]),
