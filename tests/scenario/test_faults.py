@@ -161,6 +161,16 @@ def test_a_full_disk_refuses_clearly_and_recovers(tmp_path):
         assert d.stop() == 0
 
 
+@pytest.mark.sqlite("its directory on a full disk")
+@pytest.mark.parametrize("kib,meets", [(100, "SQLite: database or disk is full (13) at: COMMIT"), (160, "postbackd.db: disk full")])
+def test_a_start_on_a_full_disk_says_what_to_do(tmp_path, kib, meets):
+    with private_disk(tmp_path / "tiny", kib << 10):
+        done = subprocess.run([BINARY, "serve", "--listen", "127.0.0.1:0", "--store", "sqlite:%s/store" % (tmp_path / "tiny")],
+                              env={**os.environ, "POSTBACKD_OPERATOR_KEY": OPERATOR_KEY}, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert "tiny/store is full: free some space on it, then start again (" in done.stderr and meets in done.stderr
+
+
 # --- the clock ----------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("jumps", [(3 * 86400, -3 * 86400), (-86400, 86400), (5400, -7200)])

@@ -138,6 +138,12 @@ bool recover_tail(struct apply *apply, struct view *view, struct disk *disk, con
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
+static bool is_disk_full(const struct sql *q)
+{
+    int code = q->code != SQLITE_OK ? q->code : sqlite3_errcode(q->db);
+    return (code & 0xff) == SQLITE_FULL;
+}
+
 /* The journal contains hashes under the secret, and the id, so both must be durable before the
  * journal exists. A commit is not durable here (synchronous=NORMAL), a checkpoint is. If the
  * position is past zero, this was done in an earlier start. */
@@ -153,7 +159,8 @@ static bool settle_identity(struct sqlite_store *s, char **ret_why)
     bool needed = meta_get_position(q).segment == 0;
     if (!sql_failed(q) && (!needed || checkpoint_run(q, true) == CHECKPOINT_COMPLETE))
         return true;
-    *ret_why = xprintf("%s: %s", s->database, q->why ? q->why : "another process keeps it busy");
+    const char *partial = is_disk_full(q) ? "disk full" : "another process keeps it busy";
+    *ret_why = xprintf("%s: %s", s->database, q->why ? q->why : partial);
     return false;
 }
 
@@ -233,7 +240,7 @@ static bool open_journal(struct sqlite_store *s, char **ret_why)
     return false;
 }
 
-bool recover_open(struct sqlite_store *s, char **ret_why)
+static bool open_all(struct sqlite_store *s, char **ret_why)
 {
     if (!recover_lock(s->disk, s->directory, &s->lock, ret_why) || !open_database(s, ret_why))
         return false;
@@ -252,4 +259,16 @@ bool recover_open(struct sqlite_store *s, char **ret_why)
         return true;
     *ret_why = xstrdup(s->view.lookup.sql.why);
     return false;
+}
+
+bool recover_open(struct sqlite_store *s, char **ret_why)
+{
+    bool good = open_all(s, ret_why);
+    if (!good && is_disk_full(&s->apply.sql)) {
+        char *why = *ret_why;
+        *ret_why = xprintf("the disk of %s is full: free some space on it, then start again (%s)",
+                           s->directory, why);
+        free(why);
+    }
+    return good;
 }
