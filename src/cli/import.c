@@ -113,13 +113,13 @@ static bool read_lines(struct importing *in, FILE *f)
     struct buf line = {0};
     bool good = true;
     while (good && line_read(f, &line, LINE_BYTES_MOST)) {
-        in->line++;
-        if (!can_be_sent(in, buf_str(&line)) || is_blank(buf_str(&line)))
+        struct str text = line_text(&line, ++in->line);
+        if (!can_be_sent(in, text) || is_blank(text))
             continue;
-        if (in->lines && in->batch.n + line.n > BYTES_PER_BATCH)
+        if (in->lines && in->batch.n + text.n > BYTES_PER_BATCH)
             good = post(in);
         in->line_of[in->lines] = in->line;
-        buf_add_str(&in->batch, buf_str(&line));
+        buf_add_str(&in->batch, text);
         buf_add_char(&in->batch, '\n');
         if (++in->lines == LINES_PER_BATCH)
             good = good && post(in);

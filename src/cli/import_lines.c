@@ -46,8 +46,7 @@ bool import_read(struct import_lines *in, FILE *f,
     struct buf line = {0};
     long taken = 0;
     while (taken <= LINES_MOST && line_read(f, &line, LINE_BYTES_MOST)) {
-        struct str text = buf_str(&line);
-        in->line++;
+        struct str text = line_text(&line, ++in->line);
         while (text.n && char_in(text.p[text.n - 1], " \t\r\n"))
             text.n--;
         if (text.n && ++taken <= LINES_MOST)

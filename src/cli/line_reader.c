@@ -15,3 +15,11 @@ bool line_read(FILE *f, struct buf *line, size_t bytes_most)
     funlockfile(f);
     return any || c == '\n';
 }
+
+struct str line_text(const struct buf *line, long number)
+{
+    struct str text = buf_str(line);
+    const size_t n = 3;
+    bool has_mark = number == 1 && str_has_prefix(text, "\xef\xbb\xbf");
+    return has_mark ? (struct str){text.p + n, text.n - n} : text;
+}

@@ -9,3 +9,6 @@
  * longer, and the rest of it is skipped. False: there is none; ferror(f) says whether the file
  * could not be read. */
 MUST_CHECK bool line_read(FILE *f, struct buf *line, size_t bytes_most);
+/* The text of a line; of the first line (number 1) without the byte order mark that spreadsheets
+ * and editors put before UTF-8. */
+struct str line_text(const struct buf *line, long number);

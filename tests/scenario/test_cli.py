@@ -521,6 +521,12 @@ def test_import_refuses_lines_with_a_nul(daemon):
     assert utf_16.returncode == 1 and b"line 1: has a NUL byte" in utf_16.stderr
 
 
+def test_import_reads_over_a_byte_order_mark(daemon):
+    a = Account(daemon)
+    result = import_file(daemon, "-", stdin="\ufeff" + encode(a.event("mark-1")) + "\n" + encode(a.event("mark-2")))
+    assert (result.returncode, result.stdout, result.stderr) == (0, b"2 accepted, 0 duplicates, 0 rejected\n", b"")
+
+
 def test_import_names_lines_that_are_too_long(daemon, tmp_path):
     """Their length does not reach the memory: half a GiB, with less to use."""
     a = Account(daemon)

@@ -44,7 +44,7 @@ def test_people_are_invited_and_a_second_run_changes_nothing(daemon, tmp_path):
     token = made[1]["Link"].split("#")[1]
     assert joined.post("/api/v1/links/use", {"Token": token, "Password": PASSWORD}).json["User"]["Role"] == "owner"
 
-    second = run(daemon, "-", stdin=file.read_text())
+    second = run(daemon, "-", stdin="\ufeff" + file.read_text())
     assert (second.returncode, second.stdout) == (0, "")
     assert second.stderr == "0 invited (0 by e-mail), 3 there already (2 still invited), 0 rejected\n"
     assert users(daemon, p)["ada@import.test"] == of_partner["ada@import.test"]
