@@ -15,8 +15,12 @@
 
 struct records_reader {
     struct records *r;
-    long line;
     struct str *ret_why;
+    struct buf text, record; /* the line that was read last; the record so far */
+    long lines;              /* that were read */
+    long line;               /* the first one of the record */
+    bool has_begun, is_csv;  /* by the first line that is not blank */
+    bool is_open;            /* the record ends within quotes */
     int id_column, reward_column, revenue_column; /* CSV; -1: none */
 };
 
@@ -91,11 +95,10 @@ static bool read_json_line(struct records_reader *in, struct str line)
 
 #define COLUMNS_MAX 256
 
-/* Cuts a line into fields, unquoting in place. A field with a line break in it is refused: no
- * RewardId and no amount has one. */
-static bool cut_fields(struct records_reader *in, char *line, struct str *fields, int *ret_count)
+/* Cuts a record, whose quotes are closed, into fields, unquoting in place. */
+static bool cut_fields(struct records_reader *in, char *record, struct str *fields, int *ret_count)
 {
-    char *p = line;
+    char *p = record;
     int count = 0;
     for (;;) {
         if (count == COLUMNS_MAX)
@@ -104,15 +107,12 @@ static bool cut_fields(struct records_reader *in, char *line, struct str *fields
         bool quoted = *p == '"';
         for (p += quoted; *p && (quoted || *p != ','); p++) {
             if (quoted && *p == '"' && *++p != '"') {
-                quoted = false;
                 if (*p && *p != ',')
                     return fail(in, "text behind a closing quote.");
                 break;
             }
             *out++ = *p;
         }
-        if (quoted)
-            return fail(in, "a quote is not closed on its line.");
         fields[count++] = (struct str){start, (size_t)(out - start)};
         if (!*p)
             break;
@@ -152,11 +152,11 @@ static struct str column(const struct str *fields, int count, int at)
     return field.n ? field : STR_NONE;
 }
 
-static bool read_csv_line(struct records_reader *in, char *line)
+static bool read_csv_record(struct records_reader *in, char *record)
 {
     struct str fields[COLUMNS_MAX];
     int count = 0;
-    if (!cut_fields(in, line, fields, &count))
+    if (!cut_fields(in, record, fields, &count))
         return false;
     if (in->id_column == in->reward_column) /* not known yet */
         return read_csv_header(in, fields, count);
@@ -173,40 +173,76 @@ static int by_id(const void *a, const void *b)
     return order ? order : (x->line > y->line) - (x->line < y->line);
 }
 
+/* Whether a quoted field goes on behind the end of this line; `is_open`: one does so behind the
+ * line before. */
+static bool has_open_quote(struct str line, bool is_open)
+{
+    bool may_toggle = true; /* a field begins, or a quote has just been read that "" would escape */
+    for (size_t i = 0; i < line.n; i++) {
+        bool is_quote = line.p[i] == '"' && (is_open || may_toggle);
+        is_open ^= is_quote;
+        may_toggle = is_quote || line.p[i] == ',';
+    }
+    return is_open;
+}
+
+static void append_line(struct records_reader *in)
+{
+    struct str line = str_trim_end(line_text(&in->text, ++in->lines), '\r');
+    struct str trimmed = str_trim(line);
+    if (!in->has_begun && trimmed.n) {
+        in->has_begun = true;
+        in->is_csv = trimmed.p[0] != '{';
+    }
+    if (in->is_open)
+        buf_add_char(&in->record, '\n');
+    buf_add_str(&in->record, line);
+    in->is_open = in->is_csv && has_open_quote(line, in->is_open);
+}
+
+/* A line, or in CSV as many as a quoted field with line ends in it has (RFC 4180). */
+static bool read_record(struct records_reader *in, FILE *f)
+{
+    buf_clear(&in->record);
+    in->is_open = false;
+    in->line = in->lines + 1;
+    do {
+        if (!line_read(f, &in->text, LINE_BYTES_MOST))
+            break;
+        append_line(in);
+    } while (in->is_open && in->record.n <= LINE_BYTES_MOST);
+    return in->lines >= in->line;
+}
+
+static bool add_record(struct records_reader *in)
+{
+    struct buf *record = &in->record;
+    (void)buf_c(record);
+    struct str text = str_trim(buf_str(record));
+    if (!text.n)
+        return true;
+    if (memchr(record->p, '\0', record->n))
+        return fail(in, LINE_HAS_NUL ".");
+    if (in->is_open)
+        return fail(in, "a quote is not closed.");
+    if (record->n > LINE_BYTES_MOST)
+        return fail(in, "is longer than %d bytes: write each record on a line of its own.",
+                    LINE_BYTES_MOST);
+    return in->is_csv ? read_csv_record(in, record->p) : read_json_line(in, text);
+}
+
 bool records_read(struct records *r, FILE *f, struct str *ret_why)
 {
     struct records_reader in = {.r = r, .ret_why = ret_why};
-    struct buf line = {0};
-    bool good = true, csv = false, first = true;
-    while (good && line_read(f, &line, LINE_BYTES_MOST)) {
-        in.line++;
-        (void)buf_c(&line);
-        if (line.n > LINE_BYTES_MOST || memchr(line.p, '\0', line.n)) {
-            good =
-                line.n > LINE_BYTES_MOST
-                    ? fail(&in, "is longer than %d bytes: write each record on a line of its own.",
-                           LINE_BYTES_MOST)
-                    : fail(&in, LINE_HAS_NUL ".");
-            break;
-        }
-        while (line.n > 0 && line.p[line.n - 1] == '\r')
-            line.p[--line.n] = '\0';
-        struct str text = str_trim(buf_str(&line));
-        if (!text.n)
-            continue;
-        char *from = line.p;
-        if (first && str_has_prefix(text, "\xef\xbb\xbf"))
-            from += 3; /* the mark that spreadsheets put before UTF-8 */
-        if (first)
-            csv = *from != '{';
-        first = false;
-        good = csv ? read_csv_line(&in, from) : read_json_line(&in, text);
-    }
+    bool good = true;
+    while (good && read_record(&in, f))
+        good = add_record(&in);
     if (good && ferror(f)) {
         in.line = 0;
         good = fail(&in, "the file cannot be read: %s", strerror(errno));
     }
-    buf_free(&line);
+    buf_free(&in.text);
+    buf_free(&in.record);
     if (r->count)
         qsort(r->items, r->count, sizeof *r->items, by_id);
     return good;

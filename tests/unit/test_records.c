@@ -61,6 +61,25 @@ static void csv_is_read_by_the_names_of_its_columns(void)
     records_free(&r);
 }
 
+static void a_quoted_field_of_csv_may_have_line_ends(void)
+{
+    struct records r;
+    struct str why;
+    REQUIRE(read_text("\"The\nnote\",Reward,RewardId\r\n"
+                      "\"two\r\n\r\n\"\"lines\"\"\r\n\",1,a\r\n"
+                      "5\" disc,2,b\n"
+                      "\"\",3,\"c\"\n",
+                      &r, &why));
+    CHECK_EQ_UINT(r.count, 3);
+    const struct input_record *a = records_find(&r, STR("a")), *b = records_find(&r, STR("b")),
+                              *c = records_find(&r, STR("c"));
+    REQUIRE(a && b && c);
+    CHECK(a->reward_micros == 1000000 && a->line == 3);
+    CHECK(b->reward_micros == 2000000 && b->line == 7);
+    CHECK(c->reward_micros == 3000000 && c->line == 8);
+    records_free(&r);
+}
+
 static void columns_that_are_not_read_may_stand_twice(void)
 {
     struct records r;
@@ -95,14 +114,17 @@ static void what_is_wrong_is_said_with_its_line(void)
                   "line 1: the column RewardId is given twice; give it once.");
     check_refused("Note,Reward,RewardId,Note,\"Reward\"\n",
                   "line 1: the column Reward is given twice; give it once.");
-    check_refused("RewardId,Reward\n\"a,1\n", "line 2: a quote is not closed on its line.");
+    check_refused("RewardId,Reward\n\"a,1\n", "line 2: a quote is not closed.");
     check_refused("RewardId,Reward\n\"a\"b,1\n", "line 2: text behind a closing quote.");
+    check_refused("Note,RewardId,Reward\n\"x\ny\",a,1\nz,b,one\n",
+                  "line 4: Reward is not an amount of at most 6 fractional digits: one");
 }
 
 int main(void)
 {
     RUN(callbacks_as_they_came_are_records);
     RUN(csv_is_read_by_the_names_of_its_columns);
+    RUN(a_quoted_field_of_csv_may_have_line_ends);
     RUN(columns_that_are_not_read_may_stand_twice);
     RUN(an_empty_file_has_no_records);
     RUN(what_is_wrong_is_said_with_its_line);
