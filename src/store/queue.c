@@ -102,6 +102,7 @@ void request_reply(enum request_kind kind, void *what, enum store_status status)
     case REQUEST_APPLY:
     case REQUEST_CHECKPOINT:
     case REQUEST_PURGE:
+    case REQUEST_LEAVE:
     case REQUEST_STOP: UNREACHABLE();
     }
 #undef ANSWER

@@ -519,6 +519,7 @@ enum request_kind {
     REQUEST_APPLY,      /* to the applier */
     REQUEST_CHECKPOINT, /* to the applier, and back to the scrub */
     REQUEST_PURGE,      /* to the applier */
+    REQUEST_LEAVE,      /* the process is about to end */
     REQUEST_STOP,
 };
 
@@ -593,7 +594,7 @@ const struct hash_secret *store_hash_secret(struct store *s);
 void store_visit_objects(struct store *s, object_visitor visit, void *context);
 size_t store_backlog(struct store *s, struct lane_backlog **ret_lanes);
 void store_start(struct store *s, struct owed_sink *sink);
-/* Says that the process is about to end: requests that wait for an unreachable database are given
- * up within seconds, and the store then fails. */
+/* Says that the process is about to end: requests that wait for a database that cannot be reached
+ * or written are given up within seconds; if outcomes are among them, the store then fails. */
 void store_stopping(struct store *s);
 void store_close(struct store *s);

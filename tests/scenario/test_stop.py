@@ -2,8 +2,11 @@
 
 import signal
 import socket
+import sqlite3
 import threading
 import time
+
+import pytest
 
 from harness import OPERATOR_KEY, Account, Receiver, eventually
 
@@ -54,5 +57,41 @@ def test_no_attempt_begins_while_a_client_is_slow(own_daemon):
         own_daemon.start()
         eventually(lambda: own_daemon.metrics()["postbackd_callbacks_delivered_total"] == 100, 60)
         assert sorted(receiver.ids()) == sorted("rate-%d" % i for i in range(100))
+    finally:
+        receiver.close()
+
+
+def outcomes_that_wait(daemon, receiver):
+    """Callbacks go on beside a lock on the database, until memory for their outcomes is full."""
+    account = Account(daemon, receiver.url, MaxConcurrency=64)
+    for k in range(4):
+        events = [account.event("w-%d-%d" % (k, i), SessionId="s" * 900) for i in range(4000)]
+        daemon.api().post("/api/v1/events", events, timeout=60)
+    locker = sqlite3.connect(daemon.directory / "store" / "postbackd.db", timeout=30, isolation_level=None)
+    locker.execute("BEGIN IMMEDIATE")
+
+
+    def rests():
+        before = len(receiver.requests)
+        time.sleep(1)
+        return len(receiver.requests) == before and daemon.metrics()["postbackd_attempts_in_flight"] == 0
+    eventually(rests, 120, what="no further callback is sent")
+    return locker
+
+
+@pytest.mark.sqlite("a lock on its file")
+def test_a_stop_records_what_a_locked_database_holds_up(own_daemon):
+    """The journal takes it: the next start sends no callback twice."""
+    receiver = Receiver(lambda request: (200, {}, b"y" * 4000))
+    d = own_daemon.start()
+    try:
+        locker = outcomes_that_wait(d, receiver)
+        assert len(receiver.ids()) < 16000
+        d.process.send_signal(signal.SIGTERM)
+        assert d.process.wait(60) == 0
+        locker.close()
+        d.start()
+        eventually(lambda: d.metrics()["postbackd_callbacks_pending"] == 0, 120)
+        assert sorted(receiver.ids()) == sorted(set(receiver.ids())) and len(receiver.ids()) == 16000
     finally:
         receiver.close()

@@ -247,6 +247,11 @@ static void free_store(struct sqlite_store *s)
     free(s);
 }
 
+static void sqlite_stopping(struct store *store)
+{
+    queue_post(&sqlite_store_of(store)->to_writer, request_new(REQUEST_LEAVE, NULL));
+}
+
 static void sqlite_close(struct store *store)
 {
     struct sqlite_store *s = sqlite_store_of(store);
@@ -272,6 +277,7 @@ static const struct store_ops sqlite_ops = {
     .visit_objects = sqlite_visit_objects,
     .backlog = sqlite_backlog,
     .start = sqlite_start,
+    .stopping = sqlite_stopping,
     .close = sqlite_close,
 };
 

@@ -35,6 +35,8 @@
 /* The journal makes its next segment in the background. If that takes longer than this, the disk is
  * probably full, and intake is refused as busy. */
 #define JOURNAL_PATIENCE_MS 2000
+/* How long a stop waits for room for what is left to record. */
+#define STOP_PATIENCE_MS 5000
 /* A memtable of so many entries is kept for reuse, until the writer has been idle for so long. */
 #define SPARE_MEMTABLE_ENTRIES (LIMIT_MEMTABLE_EVENTS / 8)
 #define SPARE_MEMTABLE_MS 2000
@@ -87,6 +89,7 @@ struct writer {
     bool freeze_now;                       /* an erasure freezes its memtable */
     bool hurry;                            /* `waiting` has requests other than pages */
     bool stopping;
+    int64_t give_up_mono_ms; /* when a stop waits no longer for room; 0: none is announced */
     int64_t unready_mono_ms; /* since when the journal has no room; 0: it has room */
     struct buf group, body;
     struct arena scratch; /* for the current group */
@@ -162,10 +165,9 @@ MUST_CHECK bool writer_intake(struct sqlite_store *s, struct request *r);
 bool writer_intake_ready(struct sqlite_store *s, const struct request *r);
 void writer_intake_ended(struct sqlite_store *s, const struct intake_batch *batch);
 bool writer_group_is_full(const struct sqlite_store *s);
-/* An upper bound of the bytes of its records. */
-size_t outcomes_bytes_most(const struct outcome_batch *batch);
+/* An upper bound of the bytes of its records; 0: neither outcomes nor a change. */
+size_t writer_change_bytes_most(const struct request *r);
 void writer_outcomes(struct sqlite_store *s, struct outcome_batch *batch);
-size_t parts_bytes_most(const struct object_part *parts, size_t count);
 void writer_object(struct sqlite_store *s, struct object_change *change);
 void writer_resend(struct sqlite_store *s, struct resend *resend);
 void writer_erase(struct sqlite_store *s, struct erase *erase);

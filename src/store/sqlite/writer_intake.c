@@ -86,7 +86,7 @@ bool writer_intake(struct sqlite_store *s, struct request *r)
     return true;
 }
 
-size_t outcomes_bytes_most(const struct outcome_batch *batch)
+static size_t outcomes_bytes_most(const struct outcome_batch *batch)
 {
     size_t bytes = 0;
     for (size_t i = 0; i < batch->count; i++) {
@@ -150,12 +150,33 @@ void writer_outcomes(struct sqlite_store *s, struct outcome_batch *batch)
     }
 }
 
-size_t parts_bytes_most(const struct object_part *parts, size_t count)
+static size_t parts_bytes_most(const struct object_part *parts, size_t count)
 {
     size_t bytes = 4096;
     for (size_t i = 0; i < count; i++)
         bytes += parts[i].id.n + parts[i].document.n + 64;
     return bytes;
+}
+
+size_t writer_change_bytes_most(const struct request *r)
+{
+    switch (r->kind) {
+    case REQUEST_OUTCOMES: return outcomes_bytes_most(r->what);
+    case REQUEST_OBJECT: {
+        const struct object_change *change = r->what;
+        return change->id.n + change->document.n +
+               parts_bytes_most(change->parts, change->part_count);
+    }
+    case REQUEST_RESEND: {
+        const struct resend *resend = r->what;
+        return parts_bytes_most(resend->parts, resend->part_count);
+    }
+    case REQUEST_ERASE: {
+        const struct erase *erase = r->what;
+        return parts_bytes_most(erase->parts, erase->part_count);
+    }
+    default: return 0;
+    }
 }
 
 static void add_object(struct sqlite_store *s, enum object_kind kind, struct str id,

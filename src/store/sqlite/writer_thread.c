@@ -359,6 +359,9 @@ static void take(struct sqlite_store *s, struct request *r)
     } else if (r->kind == REQUEST_APPLIER_FAILED) {
         free(r);
         fail(s, s->apply.sql.why);
+    } else if (r->kind == REQUEST_LEAVE) {
+        s->writer.give_up_mono_ms = env_mono_ms(s->env) + STOP_PATIENCE_MS;
+        free(r);
     } else if (r->kind == REQUEST_STOP) {
         s->writer.stopping = true;
         free(r);
@@ -379,10 +382,20 @@ static void take(struct sqlite_store *s, struct request *r)
     }
 }
 
+/* A stop does not wait for a database that cannot be written: outcomes go into the journal,
+ * whatever the memtable's size, and the next start applies them; what else would wait is answered.
+ */
+static bool leaves_blocked(const struct sqlite_store *s)
+{
+    return s->writer.give_up_mono_ms != 0 && atomic_load(&s->numbers.blocked);
+}
+
 /* While a memtable is frozen, outcomes and changes may make the active one grow by a quarter. Then
  * they wait for the applier; delivery, which waits for its outcomes, starts no further attempts. */
 static bool waits_for_memtable(const struct sqlite_store *s, const struct request *r)
 {
+    if (r->kind == REQUEST_OUTCOMES && leaves_blocked(s))
+        return false;
     return r->kind == REQUEST_OUTCOMES || r->kind == REQUEST_OBJECT || r->kind == REQUEST_RESEND
                ? s->view.frozen && is_overfull(s, s->view.active)
                : false;
@@ -405,27 +418,8 @@ static bool is_blocked(struct sqlite_store *s, const struct request *r)
 static bool waits_for_journal(struct sqlite_store *s, const struct request *r, size_t bytes)
 {
     struct writer *w = &s->writer;
-    switch (r->kind) {
-    case REQUEST_OUTCOMES: bytes += outcomes_bytes_most(r->what); break;
-    case REQUEST_OBJECT: {
-        const struct object_change *change = r->what;
-        bytes += change->id.n + change->document.n;
-        bytes += parts_bytes_most(change->parts, change->part_count);
-        break;
-    }
-    case REQUEST_RESEND: {
-        const struct resend *resend = r->what;
-        bytes += parts_bytes_most(resend->parts, resend->part_count);
-        break;
-    }
-    case REQUEST_ERASE: {
-        const struct erase *erase = r->what;
-        bytes += parts_bytes_most(erase->parts, erase->part_count);
-        break;
-    }
-    default: return false;
-    }
-    if (w->stopping || journal_ready(s->journal, bytes))
+    size_t own_bytes = writer_change_bytes_most(r);
+    if (own_bytes == 0 || w->stopping || journal_ready(s->journal, bytes + own_bytes))
         return false;
     if (w->unready_mono_ms == 0)
         w->unready_mono_ms = env_mono_ms(s->env);
@@ -435,7 +429,7 @@ static bool waits_for_journal(struct sqlite_store *s, const struct request *r, s
 static bool must_stall(struct sqlite_store *s, const struct request *r)
 {
     if (has_failed(s) || r->kind == REQUEST_APPLIED || r->kind == REQUEST_APPLIER_FAILED ||
-        r->kind == REQUEST_PAGE || is_settled_read(s, r))
+        r->kind == REQUEST_LEAVE || r->kind == REQUEST_PAGE || is_settled_read(s, r))
         return false;
     if (r->kind == REQUEST_OUTCOMES && s->writer.outcomes_stalled)
         return true; /* outcomes stay in order */
@@ -474,19 +468,45 @@ static void note_memory(struct sqlite_store *s)
     store_note_cache(s, &s->view.lookup.sql, CACHE_WRITER);
 }
 
+/* Answers what a stop would wait for behind the barrier. An erasure is in the journal already. */
+static void give_up_waiting(struct sqlite_store *s, struct request_list *list)
+{
+    for (struct request *r; (r = request_list_take(list)) != NULL;)
+        request_answer(s, r, r->kind == REQUEST_ERASE ? STORE_FAILED : STORE_BUSY);
+}
+
+/* True if a stop has waited for room for long enough. Later outcomes get as long as earlier ones:
+ * the journal may be making its next segment. */
+static bool must_give_up(const struct sqlite_store *s, const struct request *r)
+{
+    int64_t at_ms = s->writer.give_up_mono_ms;
+    return at_ms != 0 && r->kind != REQUEST_STOP && env_mono_ms(s->env) >= at_ms &&
+           timing_now_us() - r->asked_us >= STOP_PATIENCE_MS * 1000;
+}
+
+static void take_or_stall(struct sqlite_store *s, struct request *r)
+{
+    bool stalls = must_stall(s, r);
+    if (stalls && must_give_up(s, r))
+        fail(s, "no room for what a stop had left to record");
+    bool is_kept =
+        r->kind == REQUEST_INTAKE || r->kind == REQUEST_OUTCOMES || r->kind == REQUEST_STOP;
+    if (!stalls || has_failed(s)) {
+        take(s, r);
+    } else if (leaves_blocked(s) && !is_kept) {
+        request_answer(s, r, STORE_BUSY);
+    } else {
+        request_list_add(&s->writer.stalled, r);
+        s->writer.intake_stalled |= r->kind == REQUEST_INTAKE;
+        s->writer.outcomes_stalled |= r->kind == REQUEST_OUTCOMES;
+    }
+}
+
 static void round_of(struct sqlite_store *s, struct request_list *todo)
 {
     begin_group(s);
-    while (todo->first && !writer_group_is_full(s)) {
-        struct request *r = request_list_take(todo);
-        if (must_stall(s, r)) {
-            request_list_add(&s->writer.stalled, r);
-            s->writer.intake_stalled |= r->kind == REQUEST_INTAKE;
-            s->writer.outcomes_stalled |= r->kind == REQUEST_OUTCOMES;
-        } else {
-            take(s, r);
-        }
-    }
+    while (todo->first && !writer_group_is_full(s))
+        take_or_stall(s, request_list_take(todo));
     if (s->writer.under_way)
         request_list_add_first(todo, s->writer.under_way);
     s->writer.under_way = NULL;
@@ -496,6 +516,10 @@ static void round_of(struct sqlite_store *s, struct request_list *todo)
         answer_all(s, &s->writer.frozen, true);
     } else {
         freeze_when_due(s);
+    }
+    if (leaves_blocked(s)) {
+        give_up_waiting(s, &s->writer.waiting);
+        give_up_waiting(s, &s->writer.frozen);
     }
     note_memory(s);
 }
@@ -507,8 +531,8 @@ static int64_t wait_ms(struct sqlite_store *s)
     const struct request *stalled = s->writer.stalled.first;
     if (stalled && !is_blocked(s, stalled) && !waits_for_journal(s, stalled, 0))
         return 0;
-    if (s->writer.stopping)
-        return 10; /* for reads that are still open */
+    if (s->writer.stopping || s->writer.give_up_mono_ms != 0)
+        return 10; /* for reads that are still open, or an applier that becomes blocked */
     if (stalled && s->writer.unready_mono_ms != 0)
         return 5;
     if (stalled && s->view.frozen)
