@@ -291,6 +291,19 @@ static bool take_use(struct call *c)
     return false;
 }
 
+/* While the database is away, or cannot be written, nobody knows for how long, or whether a commit
+ * under way happened. An answer that has begun by then goes on. */
+static void set_deadline(struct call *c)
+{
+    bool is_long = c->route->flags & (ROUTE_LONG | ROUTE_SCAN);
+    http_respond_by(c->r,
+                    loop_mono_ms(c->loop->loop) +
+                        (is_long ? LIMIT_LONG_ANSWER_DEADLINE_MS : LIMIT_ANSWER_DEADLINE_MS),
+                    c->route->method == HTTP_GET
+                        ? "The store does not answer. Send this again after Retry-After seconds."
+                        : "The store does not answer, and " CALL_NOT_KNOWN);
+}
+
 void api_handle(void *context, struct http_request *r)
 {
     (void)context;
@@ -319,10 +332,7 @@ void api_handle(void *context, struct http_request *r)
         call_answer_invalid_query(c);
         return;
     }
-    /* What cannot be known while the database is away: whether a commit under way happened. */
-    if (c->route->method != HTTP_GET && !(c->route->flags & ROUTE_LONG))
-        http_respond_by(r, loop_mono_ms(c->loop->loop) + LIMIT_ANSWER_DEADLINE_MS,
-                        "The store does not answer, and " CALL_NOT_KNOWN);
+    set_deadline(c);
     if (c->route->flags & ROUTE_PACKED &&
         accept_coding(http_header_list(r, "accept-encoding"), true) == CODING_NONE) {
         buf_add_c(&c->headers, "Vary: Accept, Accept-Encoding\r\n");

@@ -25,7 +25,7 @@ enum {
     ROUTE_BODY_OPTIONAL = 8,
     ROUTE_VERSIONED = 16, /* has an ETag; a GET knows If-None-Match, a PATCH If-Match */
     ROUTE_PERSON = 32,    /* about who is signed in: no key, any role */
-    ROUTE_LONG = 64,      /* may take longer than LIMIT_ANSWER_DEADLINE_MS */
+    ROUTE_LONG = 64,      /* has LIMIT_LONG_ANSWER_DEADLINE_MS */
     ROUTE_PROBE = 128,    /* public, and answered however crowded it is */
     ROUTE_SCAN = 256,     /* may look at much; services/account_limits.h for this and the next */
     ROUTE_TEST = 512,

@@ -55,7 +55,10 @@
 #define LIMIT_LINGER_MS 2000
 #define LIMIT_HEADER_DEADLINE_MS 10000
 #define LIMIT_REQUEST_DEADLINE_MS 60000
-#define LIMIT_ANSWER_DEADLINE_MS 35000 /* of a change whose end is not known by then: 503 */
+/* Until an answer begins: 503 beyond. The longer one is for what may look at much or waits for
+ * receivers; clients often give up after 60 s. */
+#define LIMIT_ANSWER_DEADLINE_MS 35000
+#define LIMIT_LONG_ANSWER_DEADLINE_MS 55000
 #define LIMIT_IDLE_CONNECTION_MS 75000
 /* A request or an answer in whose middle the client does nothing for so long stalls: it is closed
  * where a body waits for room; of clients that are known, also where places or buffers are short.

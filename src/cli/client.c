@@ -3,6 +3,7 @@
 #include "cli/client.h"
 
 #include "base/alloc.h"
+#include "base/env.h"
 
 #include <curl/curl.h>
 #include <stdio.h>
@@ -153,10 +154,13 @@ int client_request_patiently(struct client_session *c, const char *method, const
                              const char *content_type, struct str body,
                              struct client_patience patience, struct buf *ret_answer)
 {
+    int64_t begin_ms = env_mono_ms(env_real());
     for (int tries = 1;; tries++) {
         int status = client_request(c, method, path, content_type, body, ret_answer);
         bool is_known = status != 0 || c->has_answered || tries < patience.unknown_tries;
-        if ((status != 0 && status != 429 && status != 503) || !is_known || tries == patience.tries)
+        bool is_over = tries == patience.tries ||
+                       env_mono_ms(env_real()) - begin_ms >= patience.tries * INT64_C(1000);
+        if ((status != 0 && status != 429 && status != 503) || !is_known || is_over)
             return status;
         if (tries == 2)
             say_what_is_waited_for(c, status);

@@ -25,7 +25,8 @@ int client_request(struct client_session *c, const char *method, const char *pat
                    const char *content_type, struct str body, struct buf *ret_answer);
 
 struct client_patience {
-    int tries, unknown_tries; /* at most; the latter of a server that has never answered */
+    /* At most, begun within as many seconds; the latter of a server that has never answered. */
+    int tries, unknown_tries;
 };
 /* The same, once a second while the key has used its limit, or the server is busy or cannot be
  * reached. After the second try stderr says what is waited for. */

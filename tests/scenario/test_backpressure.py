@@ -1,5 +1,6 @@
 """Bounds that are reached: events are refused with Retry-After, the probes say why, what was
 acknowledged stays, callbacks go on, and all is well again once there is room."""
+import concurrent.futures
 import os
 import sqlite3
 import threading
@@ -102,6 +103,28 @@ def test_a_lock_on_the_database_is_told_and_outlived(own_daemon):
     assert "apply_goes_on" in d.log_text()
     locker.close()
     receiver.close()
+
+
+@pytest.mark.sqlite("a lock on its file")
+def test_who_waits_for_a_locked_database_is_told(own_daemon):
+    """Within a minute, while the lock is held: reads, and an erasure, whose end is not known."""
+    d = own_daemon.start()
+    a = Account(d)
+    locker = sqlite3.connect(d.directory / "store" / "postbackd.db", timeout=30, isolation_level=None)
+    locker.execute("BEGIN IMMEDIATE")
+    d.api().events([a.event("l")])
+    query = {"partnerId": a.partner_id}
+    asks = [("GET", "/api/v1/callbacks/l", None), ("GET", "/api/v1/callbacks", None),
+            ("GET", "/api/v1/rewards", None), ("GET", "/api/v1/reports/earnings", None),
+            ("POST", "/api/v1/panelists/erase", {"PanelistId": "p"})]
+    with concurrent.futures.ThreadPoolExecutor(len(asks)) as pool:
+        said = list(pool.map(lambda ask: d.api().request(ask[0], ask[1], ask[2], query=query, timeout=75), asks))
+    assert [s.status for s in said] == [503] * len(asks), said
+    assert all(int(s.headers["Retry-After"]) > 0 for s in said)
+    assert "not known yet" in said[-1].json["detail"]
+    locker.execute("ROLLBACK")
+    assert d.api().callback("l", a.partner_id)["State"] == "skipped"
+    locker.close()
 
 
 @pytest.mark.sqlite("its groups and memtables")
