@@ -245,6 +245,61 @@ static void outcomes_wait_while_the_database_is_locked(void)
     test_memtable_bytes = test_group_bytes = 0;
 }
 
+/* A stop does not wait for the lock: the journal has the outcomes, and the next start applies them.
+ */
+static void a_stop_records_them_while_the_database_is_locked(void)
+{
+    test_memtable_bytes = SMALL_MEMTABLE;
+    test_group_bytes = SMALL_MEMTABLE / 2;
+    begin();
+    (void)submit_new(EVENT_SURVEY_COMPLETED, "e-1", "ann");
+    sqlite3 *db = lock_database();
+    record_many();
+    (void)until_refused(STORE_REFUSES_DATABASE);
+    CHECK(recorded_count < BATCHES / 2);
+    store_stopping(store);
+    while (recorded_count < BATCHES)
+        (void)look();
+    for (int i = 0; i < BATCHES; i++)
+        CHECK_EQ_INT(outcome_batches[i].status, STORE_OK);
+    CHECK(!look().failed);
+    store_close(store);
+    store = NULL;
+    unlock_database(db);
+    reopen();
+    CHECK_EQ_UINT(attempts_of("e-1"), BATCHES);
+    end();
+    others.done = 0;
+    test_memtable_bytes = test_group_bytes = 0;
+}
+
+/* Nor for a journal that has no room: then nobody may take the stop for a good one. */
+static void a_stop_that_cannot_record_fails(void)
+{
+    struct object_change c[4];
+    size_t count = 0;
+    test_segment_bytes = 64 << 10;
+    test_disk.open = open_unless_new;
+    begin();
+    (void)submit_new(EVENT_SURVEY_COMPLETED, "e-1", "ann");
+    new_file_error = ENOSPC;
+    do { /* a segment may have been made ahead */
+        REQUIRE(count < ARRAY_LEN(c));
+        c[count] = large_change();
+    } while (done_soon(&c[count++]));
+    record_many();
+    store_stopping(store);
+    while (recorded_count < BATCHES)
+        (void)look();
+    CHECK(look().failed);
+    CHECK_EQ_INT(outcome_batches[BATCHES - 1].status, STORE_FAILED);
+    new_file_error = 0;
+    end();
+    others.done = 0;
+    test_disk.open = disk_real()->open;
+    test_segment_bytes = 0;
+}
+
 static void refusals_have_names_and_sentences(void)
 {
     for (int r = 0; r < STORE_REFUSALS; r++) {
@@ -303,6 +358,8 @@ int main(void)
     RUN(a_change_that_waits_for_room_holds_up_no_intake);
     RUN(a_journal_that_cannot_go_on_ends_the_store);
     RUN(outcomes_wait_while_the_database_is_locked);
+    RUN(a_stop_records_them_while_the_database_is_locked);
+    RUN(a_stop_that_cannot_record_fails);
     RUN(refusals_have_names_and_sentences);
     return check_done("sqlite_bounds");
 }
