@@ -1,10 +1,11 @@
 """A store on PostgreSQL when something happens to the database, or to who writes to it."""
 import concurrent.futures
 import re
+import signal
 import subprocess
 import time
 
-from harness import Account, eventually
+from harness import PATIENCE, Account, eventually
 from outbox import Operator, check_all
 from postgresql import sql, tools
 
@@ -47,6 +48,21 @@ def test_a_daemon_is_stopped_while_the_server_is_away(server, database_daemon, r
     daemon.start()
     wanted = set(operator.acknowledged)
     eventually(lambda: wanted <= set(receiver.ids()), 60, what="all callbacks arrive")
+
+
+def test_a_stop_does_not_wait_for_a_server_that_hangs(server, database_daemon, receiver):
+    """What was recorded before needs nothing of it: the status is 0."""
+    daemon = database_daemon.start()
+    account = Account(daemon, receiver.url)
+    daemon.api().events([account.event("before")])
+    daemon.api().wait_state("before", account.partner_id, "delivered")
+    server.signal(signal.SIGSTOP)
+    try:
+        eventually(lambda: daemon.api().get("/readyz", key=None).status == 503, 60)
+        daemon.process.terminate()
+        assert daemon.process.wait(20 * PATIENCE) == 0
+    finally:
+        server.signal(signal.SIGCONT)
 
 
 def test_every_connection_is_cut_again_and_again(database, database_daemon, receiver):

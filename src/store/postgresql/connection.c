@@ -74,6 +74,11 @@ static void take_notice(void *context, const PGresult *notice)
         pg->standby_skipped = true;
 }
 
+static int64_t give_up_mono_ms(const struct pg *pg)
+{
+    return pg->give_up_mono_ms ? atomic_load(pg->give_up_mono_ms) : 0;
+}
+
 /* A URI may override the parameters before "dbname", but not those after it. */
 static PGconn *open_connection(const struct pg *pg, const struct pg_host *host)
 {
@@ -92,7 +97,7 @@ static PGconn *open_connection(const struct pg *pg, const struct pg_host *host)
         "port",
         NULL,
     };
-    const char *const values[] = {"5",
+    const char *const values[] = {give_up_mono_ms(pg) ? "2" : "5",
                                   "10",
                                   "5",
                                   "3",
@@ -351,6 +356,12 @@ void pg_visit(struct pg *pg, pg_row_visitor visit, void *context)
 
 /* --- receiving -------------------------------------------------------------------------------- */
 
+static bool stop_is_over(const struct pg *pg, int64_t now_ms)
+{
+    int64_t at_ms = give_up_mono_ms(pg);
+    return at_ms != 0 && now_ms >= at_ms && now_ms - pg->began_mono_ms >= PG_STOP_PATIENCE_MS;
+}
+
 /* Waits until a result can be read without blocking. False: the connection is lost. A frozen server
  * keeps its connections open, so the wait also checks whether another server has become the
  * primary. */
@@ -358,8 +369,8 @@ static bool wait_for_result(struct pg *pg, int64_t until_mono_ms)
 {
     while (PQisBusy(pg->connection)) {
         int rest = PQflush(pg->connection);
-        int64_t left_ms = until_mono_ms - env_mono_ms(env_real());
-        if (rest < 0 || left_ms <= 0)
+        int64_t now_ms = env_mono_ms(env_real()), left_ms = until_mono_ms - now_ms;
+        if (rest < 0 || left_ms <= 0 || stop_is_over(pg, now_ms))
             return false;
         if (pg_hosts_moved_from(pg->hosts, pg->host)) {
             set_why(pg, "another server is the primary now");
@@ -442,7 +453,8 @@ static enum pg_fate take_prepare_results(struct pg *pg, int which, int64_t until
 
 static enum pg_fate take_all(struct pg *pg)
 {
-    int64_t until = env_mono_ms(env_real()) + pg->trip_ms;
+    pg->began_mono_ms = env_mono_ms(env_real());
+    int64_t until = pg->began_mono_ms + pg->trip_ms;
     enum pg_fate first = PG_OK;
     for (int i = 0; i < pg->sent; i++) {
         enum pg_fate fate = take_prepare_results(pg, i, until);

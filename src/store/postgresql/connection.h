@@ -17,6 +17,7 @@
 #include "store/postgresql/refusals.h"
 
 #include <libpq-fe.h>
+#include <stdatomic.h>
 
 /* Enough for one statement for each period of events: 30 days each, 11 years. */
 #define PG_STATEMENTS_MOST 160
@@ -27,6 +28,8 @@
 #define PG_LOCK_TIMEOUT_MS 5000
 #define PG_TRIP_TIMEOUT_MS 40000
 #define PG_SCAN_TIMEOUT_MS 600000
+/* How long a stop waits for the database, and for a trip that begins later. */
+#define PG_STOP_PATIENCE_MS 5000
 
 typedef void (*pg_row_visitor)(void *context, const PGresult *row);
 
@@ -36,6 +39,8 @@ struct pg {
     struct pg_hosts *hosts; /* what the store's connections know about its servers; may be NULL */
     int host;               /* the index of the connected server */
     int64_t trip_ms;        /* a trip that takes longer ends as PG_LOST */
+    int64_t began_mono_ms;  /* the current trip */
+    const atomic_llong *give_up_mono_ms; /* the store's; NULL: of no store that is told to stop */
     PGconn *connection;
     bool in_transaction;
     bool writes; /* the transaction may write */

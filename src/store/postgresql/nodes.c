@@ -320,8 +320,8 @@ bool pg_nodes_join(struct postgresql_store *s)
 void pg_nodes_leave(struct postgresql_store *s)
 {
     struct pg *pg = &s->nodes.pg;
-    if (!s->nodes.member.self || !pg_connect(pg))
-        return; /* the lease ends by itself */
+    if (!s->nodes.member.self || !pg->connection || !pg_connect(pg))
+        return; /* a lease that cannot be given back ends by itself */
     pg_begin(pg, false);
     args_int(pg_args(pg), PG_INT8, (int64_t)s->nodes.member.self);
     pg_query(pg, "UPDATE shard SET node=0 WHERE node=$1");
@@ -356,7 +356,7 @@ void *pg_nodes_main(void *arg)
             !member_can_release(&n->member, busy, now))
             continue;
         n->member.leaving = leaving;
-        bool reached = pg_connect(&n->pg), was_good = good;
+        bool reached = pg_store_connect(s, &n->pg), was_good = good;
         good = reached && turn(n) == PG_OK;
         if (good || !reached || !was_good) /* one broken connection is not reported */
             pg_store_note_away(s, &n->pg, !good);

@@ -210,7 +210,7 @@ void *pg_keeper_main(void *arg)
         if (queue_has_any(&s->to_keeper, haste ? KEEPER_HASTE_MS : pause_ms))
             break;
         questions_expire(&s->questions);
-        if (!pg_connect(&s->keeper)) {
+        if (!pg_store_connect(s, &s->keeper)) {
             pg_store_note_away(s, &s->keeper, true);
             continue;
         }

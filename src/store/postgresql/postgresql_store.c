@@ -341,6 +341,7 @@ static void init_connection(struct postgresql_store *s, struct pg *pg)
 {
     pg_init(pg, s->uri);
     pg->hosts = &s->hosts;
+    pg->give_up_mono_ms = &s->give_up_mono_ms;
     pg->refusals = &s->numbers.refusals;
 }
 

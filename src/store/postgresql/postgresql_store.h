@@ -37,8 +37,6 @@
 /* How long a request waits for the database before it is refused as busy. */
 #define PG_PATIENCE_MS 3000
 #define PG_RETRY_MS 100
-/* The same while the daemon stops. */
-#define PG_STOP_PATIENCE_MS 5000
 
 struct pg_numbers {         /* pg_numbers.c */
     pthread_mutex_t mutex;  /* guards adding to the four counters, and reading the totals */
@@ -163,6 +161,9 @@ typedef enum pg_fate (*pg_work)(struct postgresql_store *s, struct pg *pg, void 
 enum store_status pg_try_write(struct postgresql_store *s, struct pg_side *side, pg_work work,
                                void *what, bool may_refuse);
 enum store_status pg_try_read(struct postgresql_store *s, struct pg *pg, pg_work work, void *what);
+/* pg_connect, for what no request waits for: not while the database is away and the time for
+ * stopping is over. */
+MUST_CHECK bool pg_store_connect(struct postgresql_store *s, struct pg *pg);
 void pg_store_fail(struct postgresql_store *s, const char *why);
 void pg_store_note_away(struct postgresql_store *s, const struct pg *pg, bool away);
 /* Commits, and counts the commit. */

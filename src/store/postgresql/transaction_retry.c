@@ -88,6 +88,11 @@ static bool is_over(struct postgresql_store *s)
     return at_ms != 0 && env_mono_ms(env_real()) >= at_ms;
 }
 
+bool pg_store_connect(struct postgresql_store *s, struct pg *pg)
+{
+    return !(atomic_load(&s->numbers.away) && is_over(s)) && pg_connect(pg);
+}
+
 static void nap(struct postgresql_store *s)
 {
     (void)queue_has_any(&s->nap, PG_RETRY_MS);
