@@ -394,11 +394,9 @@ static bool leaves_blocked(const struct sqlite_store *s)
  * they wait for the applier; delivery, which waits for its outcomes, starts no further attempts. */
 static bool waits_for_memtable(const struct sqlite_store *s, const struct request *r)
 {
-    if (r->kind == REQUEST_OUTCOMES && leaves_blocked(s))
-        return false;
-    return r->kind == REQUEST_OUTCOMES || r->kind == REQUEST_OBJECT || r->kind == REQUEST_RESEND
-               ? s->view.frozen && is_overfull(s, s->view.active)
-               : false;
+    bool is_change = r->kind == REQUEST_OBJECT || r->kind == REQUEST_RESEND;
+    bool is_outcomes = r->kind == REQUEST_OUTCOMES && !leaves_blocked(s);
+    return (is_change || is_outcomes) && s->view.frozen && is_overfull(s, s->view.active);
 }
 
 /* True if the request must wait for the applier or the journal. */
@@ -475,8 +473,7 @@ static void give_up_waiting(struct sqlite_store *s, struct request_list *list)
         request_answer(s, r, r->kind == REQUEST_ERASE ? STORE_FAILED : STORE_BUSY);
 }
 
-/* True if a stop has waited for room for long enough. Later outcomes get as long as earlier ones:
- * the journal may be making its next segment. */
+/* Whether a stop has waited for room for long enough: later outcomes get as long as others. */
 static bool must_give_up(const struct sqlite_store *s, const struct request *r)
 {
     int64_t at_ms = s->writer.give_up_mono_ms;
