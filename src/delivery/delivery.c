@@ -92,6 +92,9 @@ struct delivery *delivery_new(const struct delivery_options *options)
     struct delivery *delivery = delivery_new_on(options, runtimes, options->loop_count);
     delivery->owns_runtimes = true;
     free(runtimes);
+    struct store_numbers numbers;
+    store_get_numbers(options->store, &numbers);
+    delivery->newest_event_ms = numbers.last_accepted_ms;
     return delivery;
 }
 

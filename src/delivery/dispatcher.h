@@ -150,6 +150,7 @@ struct delivery {
     size_t count;
     struct owed_sink sink;
     bool owns_runtimes;
+    int64_t newest_event_ms; /* when the newest event before the start was accepted; 0: none was */
     /* stopping */
     atomic_size_t running;
     struct executor *reply_to;
@@ -193,6 +194,9 @@ void dispatcher_recorded_old(struct dispatcher *d);
  * is not late. */
 int64_t dispatcher_late_ms(const struct dispatcher *d, const struct lane *lane,
                            const struct schedule_place *place, const struct lane_now *now);
+/* Callbacks of the lane wait in the store. The process that dated them, an earlier one or another
+ * node, may have had a wrong clock: looks once for callbacks that are due too late. */
+void dispatcher_suspect_dates(struct dispatcher *d, struct lane *lane);
 /* Handles one callback of a PAGE_LATE: dates it anew. */
 void dispatcher_date(struct dispatcher *d, struct lane *lane, const struct callback *c);
 

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 
 #define WALL_JUMP_MS 1000
+#define LATE_UNKNOWN_MS (INT64_MAX / 2) /* the clock may have been wrong by any amount */
 
 struct lane_now dispatcher_now(struct dispatcher *d)
 {
@@ -85,6 +86,33 @@ int64_t dispatcher_late_ms(const struct dispatcher *d, const struct lane *lane,
 {
     int64_t late_ms = place->due_ms - latest_ms(d, lane, place, now);
     return late_ms > ACCEPTANCE_HELD_MS ? late_ms : 0;
+}
+
+/* The longest that a callback may have to wait, wherever its place in the schedule is. */
+static int64_t longest_wait_ms(const struct schedule *s)
+{
+    int64_t longest_ms = SCHEDULE_RETRY_AFTER_MOST_MS;
+    for (int32_t slot = 1; slot <= s->steps; slot++) {
+        int64_t wait_ms = schedule_wait_most_ms(s, &(struct schedule_place){.slot = slot});
+        longest_ms = wait_ms > longest_ms ? wait_ms : longest_ms;
+    }
+    return longest_ms;
+}
+
+/* A newest event of the future, or a late callback that was handed over, proves that the clock was
+ * put back: all later callbacks are read, as after a jump in this process. Otherwise only those are
+ * read that are due later than any wait allows: usually there are none, and the page costs one seek
+ * in the index. */
+void dispatcher_suspect_dates(struct dispatcher *d, struct lane *lane)
+{
+    if (lane->scans.is_suspected)
+        return;
+    lane->scans.is_suspected = true;
+    struct lane_now now = dispatcher_now(d);
+    bool is_proven = lane->scans.dating.late_ms > 0 ||
+                     acceptance_goes_back(d->delivery->newest_event_ms, now.wall_ms);
+    int64_t wait_ms = is_proven ? 0 : longest_wait_ms(&d->schedule);
+    scans_note_late(&lane->scans, LATE_UNKNOWN_MS, now.wall_ms + wait_ms + ACCEPTANCE_HELD_MS);
 }
 
 struct dating {

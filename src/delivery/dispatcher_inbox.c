@@ -132,6 +132,7 @@ static void take_note(struct dispatcher *d, const struct note *note)
         if (lane) {
             struct lane_now now = dispatcher_now(d);
             lane_note_waiting(lane, note->due_ms);
+            dispatcher_suspect_dates(d, lane);
             if (note->late_ms > 0)
                 lane_note_late(lane, note->late_ms, &now);
             dispatcher_touch(d, lane);

@@ -10,7 +10,7 @@ enum lane_page_kind {
     PAGE_DRAIN, /* all callbacks, to skip them */
     PAGE_PROBE, /* one due callback, for the next attempt of a shut lane */
     PAGE_SWEEP, /* of a shut lane: callbacks that callback_is_given_up declares dead */
-    PAGE_LATE,  /* after the clock was put back: all callbacks due later, to date them anew */
+    PAGE_LATE,  /* the clock was or may have been put back: callbacks due later, to date anew */
 };
 
 /* A shut lane's search for callbacks that are given up: some pages from the oldest on, as long as
@@ -28,10 +28,11 @@ struct lane_dating {
 };
 
 struct lane_scans {
-    bool is_asked;  /* a page is under way */
-    bool is_stale;  /* the page was read before an erasure: discard it */
-    bool is_behind; /* a resend came after the page was asked for and may be missing in it */
-    uint8_t kind;   /* enum lane_page_kind */
+    bool is_asked;     /* a page is under way */
+    bool is_stale;     /* the page was read before an erasure: discard it */
+    bool is_behind;    /* a resend came after the page was asked for and may be missing in it */
+    bool is_suspected; /* dispatcher_suspect_dates was called */
+    uint8_t kind;      /* enum lane_page_kind */
     uint8_t empty_scans;
     int64_t not_before_mono_ms; /* the next page at the earliest */
     int64_t next_due_ms;        /* callbacks may be due from then on; INT64_MAX: none */

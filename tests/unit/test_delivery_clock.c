@@ -186,6 +186,56 @@ static void a_late_date_that_is_handed_over_is_mended(void)
     world_close(w);
 }
 
+static struct world *open_with_late_rows(const char *schedule, int64_t ahead_ms)
+{
+    struct world *w = world_open(1, schedule);
+    world_set_app(w, 1, 1);
+    for (uint64_t no = 1; no <= 610; no++) { /* more than one page */
+        struct world_row *row = world_add_row(w, 1, no);
+        row->life.place = (struct schedule_place){1, 1, now(w) + ahead_ms};
+    }
+    return w;
+}
+
+static void recover_rows(struct world *w)
+{
+    struct lane_backlog backlog = {lane_of(1, LANE_SUCCESS), world_row(w, 1, 1)->life.place.due_ms};
+    delivery_recover(w->delivery, &backlog, 1);
+    world_run(w, 2 * MINUTE);
+}
+
+/* An earlier process had a clock that was 40 days ahead. */
+static void dates_that_no_wait_allows_are_mended_at_the_start(void)
+{
+    struct world *w = open_with_late_rows("1h,2h", 40 * 24 * HOUR);
+    recover_rows(w);
+    CHECK(longest_wait(w) > 50 * MINUTE);
+    CHECK(longest_wait(w) <= WAIT_MOST);
+    int64_t pages = w->pages_asked;
+    delivery_recover(w->delivery, &(struct lane_backlog){lane_of(1, LANE_SUCCESS), now(w) + HOUR},
+                     1);
+    world_run(w, 10 * MINUTE);
+    CHECK_EQ_INT(w->pages_asked, pages); /* once */
+    world_run(w, WAIT_MOST);
+    CHECK_EQ_UINT(world_count(w, CALLBACK_DELIVERED), 610);
+    world_close(w);
+}
+
+/* Dates that a long wait, or a Retry-After, would allow: only an event of the future proves them
+ * wrong. */
+static void an_event_of_the_future_makes_a_start_mend_all_dates(void)
+{
+    for (int is_proven = 0; is_proven < 2; is_proven++) {
+        struct world *w = open_with_late_rows("1h,2h", 23 * HOUR);
+        w->delivery->newest_event_ms = now(w) + (is_proven ? 22 * HOUR : 0);
+        recover_rows(w);
+        CHECK(longest_wait(w) > (is_proven ? 50 * MINUTE : 22 * HOUR));
+        CHECK(longest_wait(w) <= (is_proven ? WAIT_MOST : 23 * HOUR));
+        CHECK_EQ_INT(w->records > 0, is_proven);
+        world_close(w);
+    }
+}
+
 int main(void)
 {
     log_set(LOG_ERROR, false);
@@ -196,5 +246,7 @@ int main(void)
     RUN(first_tries_and_resends_are_due_at_once);
     RUN(a_disabled_app_s_wait_no_longer_either);
     RUN(a_late_date_that_is_handed_over_is_mended);
+    RUN(dates_that_no_wait_allows_are_mended_at_the_start);
+    RUN(an_event_of_the_future_makes_a_start_mend_all_dates);
     return check_done("delivery_clock");
 }

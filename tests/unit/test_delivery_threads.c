@@ -183,7 +183,12 @@ static void request(struct store *s, enum request_kind kind, void *what)
         UNREACHABLE();
 }
 
-static const struct store_ops threaded_ops = {.request = request};
+static void numbers(struct store *s, struct store_numbers *ret)
+{
+    store_get_numbers(CONTAINER_OF(s, struct threaded_store, store)->inner, ret);
+}
+
+static const struct store_ops threaded_ops = {.request = request, .numbers = numbers};
 
 /* --- the run --- */
 
