@@ -35,6 +35,10 @@ struct leases {
     atomic_int busy[SHARDS];
     /* the end of the leases: no exchange starts after it; a renewal moves it */
     atomic_llong until_mono_ms;
+    /* Until when the last look for other processes' erasures lasts: no exchange starts after it, so
+     * that a process that was stopped looks before it sends. 0: no other process shares the
+     * database. */
+    atomic_llong looked_until_mono_ms;
 };
 
 static inline uint32_t leases_shard(lane_no lane)
@@ -65,10 +69,13 @@ static inline bool leases_lost(struct leases *l, lane_no lane, int64_t fence)
     return l && leases_fence(l, lane) != fence;
 }
 
-/* True while the leases run. `l` is of one cluster: see leases_of. */
+/* True while exchanges may start. `l` is of one cluster: see leases_of. */
 static inline bool leases_run(struct leases *l, int64_t mono_ms)
 {
-    return !l || mono_ms < atomic_load(&l->until_mono_ms);
+    if (!l)
+        return true;
+    int64_t looked_until = atomic_load(&l->looked_until_mono_ms);
+    return mono_ms < atomic_load(&l->until_mono_ms) && (!looked_until || mono_ms < looked_until);
 }
 
 /* True while this process receives the changes of other processes. Without them it cannot tell
@@ -76,7 +83,9 @@ static inline bool leases_run(struct leases *l, int64_t mono_ms)
 #define LEASES_FRESH_MS 10000 /* after the end of the lease */
 static inline bool leases_fresh(struct leases *l, int64_t mono_ms)
 {
-    return l && l->fresh ? l->fresh(l, mono_ms) : leases_run(l, mono_ms - LEASES_FRESH_MS);
+    if (l && l->fresh)
+        return l->fresh(l, mono_ms);
+    return !l || mono_ms - LEASES_FRESH_MS < atomic_load(&l->until_mono_ms);
 }
 
 /* Counts the start of an exchange, until leases_end. False: the exchange must not start. It counts

@@ -108,18 +108,39 @@ void change_log_add_erasure(struct postgresql_store *s, struct pg *pg, uint32_t 
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-static void tell_erasure(struct postgresql_store *s, struct str id)
+static void tell_erasure(struct pg_nodes *n, struct str id)
 {
     uint32_t account_no = 0;
     for (size_t i = 0; i < id.n; i++)
         account_no = account_no * 10 + (uint32_t)(id.p[i] - '0');
-    pg_nodes_tell_erased(&s->nodes, account_no);
+    pg_nodes_tell_erased(n, account_no);
+}
+
+enum pg_fate change_log_read_erasures(struct pg_nodes *n)
+{
+    struct pg *pg = &n->pg;
+    pg_begin(pg, true);
+    args_int(pg_args(pg), PG_INT8, n->erasures_known);
+    args_int(&pg->args, PG_INT8, (int64_t)n->member.self);
+    int at = pg_query_prepared_f(pg,
+                                 "SELECT r.revision,l.id FROM revision r LEFT JOIN object_log l"
+                                 " ON l.revision>$1 AND l.node<>$2 AND l.kind=%d"
+                                 " WHERE r.name='object'",
+                                 LOG_ERASURE);
+    enum pg_fate fate = pg_end_read(pg);
+    if (fate != PG_OK)
+        return fate;
+    const PGresult *r = pg_result(pg, at);
+    for (int i = 0; i < PQntuples(r); i++)
+        if (!pg_is_null(r, i, 1))
+            tell_erasure(n, pg_str(r, i, 1));
+    n->erasures_known = pg_int(r, 0, 0);
+    return PG_OK;
 }
 
 /* Returns a revision whole or leaves it for the next read. The result is the last revision that was
  * read. */
-static int64_t read_rows(struct postgresql_store *s, struct object_feed *feed, const PGresult *r,
-                         int64_t last)
+static int64_t read_rows(struct object_feed *feed, const PGresult *r, int64_t last)
 {
     int n = PQntuples(r);
     feed->more = n == CHANGE_LOG_ROWS;
@@ -127,16 +148,12 @@ static int64_t read_rows(struct postgresql_store *s, struct object_feed *feed, c
         last = pg_int(r, n - 1, 0) - 1;
     feed->rows = arena_alloc(&feed->arena, (size_t)n * sizeof *feed->rows + 1);
     feed->count = 0;
-    for (int i = 0; i < n && pg_int(r, i, 0) <= last; i++) {
-        if (pg_int(r, i, 1) == LOG_ERASURE)
-            tell_erasure(s, pg_str(r, i, 2));
-        else
-            feed->rows[feed->count++] = (struct object_part){
-                .kind = (enum object_kind)pg_int(r, i, 1),
-                .id = arena_str(&feed->arena, pg_str(r, i, 2)),
-                .document = arena_str(&feed->arena, pg_str(r, i, 3)),
-            };
-    }
+    for (int i = 0; i < n && pg_int(r, i, 0) <= last; i++)
+        feed->rows[feed->count++] = (struct object_part){
+            .kind = (enum object_kind)pg_int(r, i, 1),
+            .id = arena_str(&feed->arena, pg_str(r, i, 2)),
+            .document = arena_str(&feed->arena, pg_str(r, i, 3)),
+        };
     return last;
 }
 
@@ -151,13 +168,13 @@ enum pg_fate pg_read_change_log(struct postgresql_store *s, struct pg *pg, void 
     int rows = pg_query_f(pg,
                           "SELECT l.revision,l.kind,l.id,o.document FROM object_log l"
                           " LEFT JOIN object o ON o.kind=l.kind AND o.id=l.id WHERE l.revision>$1"
-                          " AND l.node<>$2 ORDER BY l.revision,l.number LIMIT %d",
-                          CHANGE_LOG_ROWS);
+                          " AND l.node<>$2 AND l.kind<>%d ORDER BY l.revision,l.number LIMIT %d",
+                          LOG_ERASURE, CHANGE_LOG_ROWS);
     enum pg_fate fate = pg_end_read(pg);
     if (fate != PG_OK)
         return fate;
     arena_free(&feed->arena);
-    feed->revision = read_rows(s, feed, pg_result(pg, rows), pg_int(pg_result(pg, at), 0, 0));
+    feed->revision = read_rows(feed, pg_result(pg, rows), pg_int(pg_result(pg, at), 0, 0));
     atomic_store(&s->revision_known, feed->revision);
     return PG_OK;
 }

@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "store/postgresql/change_log.h"
 #include "store/postgresql/postgresql_store.h"
 
 #include <inttypes.h>
@@ -14,6 +15,7 @@
 
 #define STEP_MS 250
 #define STEP_DRAINING_MS 20
+#define LOOK_LASTS_MS 1000 /* four looks for erasures, so that one may be slow */
 #define FORGET_NODES_S 3600
 
 /* Microseconds do not depend on the session's time zone, so an entry can be compared anywhere. */
@@ -198,6 +200,14 @@ static enum pg_fate act(struct pg_nodes *n, const struct nodes_seen *v,
 
 /* --- notifying -------------------------------------------------------------------------------- */
 
+static void tell_leases(struct pg_nodes *n)
+{
+    pthread_mutex_lock(&n->watching);
+    if (n->watcher)
+        n->watcher->leases(n->watcher);
+    pthread_mutex_unlock(&n->watching);
+}
+
 static void publish(struct pg_nodes *n)
 {
     struct leases *l = &n->leases;
@@ -217,10 +227,17 @@ static void publish(struct pg_nodes *n)
     int64_t before = atomic_exchange(&l->until_mono_ms, until);
     changed |= env_mono_ms(env_real()) >= before;
     atomic_store(&n->held, (long long)member_held(&n->member));
-    pthread_mutex_lock(&n->watching);
-    if (changed && n->watcher)
-        n->watcher->leases(n->watcher);
-    pthread_mutex_unlock(&n->watching);
+    if (changed)
+        tell_leases(n);
+}
+
+/* Publishes a look for erasures, after the watcher has been told of what it found. */
+static void publish_look(struct pg_nodes *n, int64_t sent_mono_ms)
+{
+    int64_t until = atomic_load(&n->alive) > 1 ? sent_mono_ms + LOOK_LASTS_MS : 0;
+    int64_t before = atomic_exchange(&n->leases.looked_until_mono_ms, until);
+    if (before && env_mono_ms(env_real()) >= before)
+        tell_leases(n);
 }
 
 void pg_nodes_watch(struct pg_nodes *n, struct store_watcher *watcher)
@@ -302,6 +319,17 @@ static enum pg_fate turn(struct pg_nodes *n)
     return fate;
 }
 
+/* This thread looks for erasures because it does no long work: what else is in the change log may
+ * wait for the control thread. */
+static enum pg_fate look_for_erasures(struct pg_nodes *n)
+{
+    int64_t sent_mono_ms = env_mono_ms(env_real());
+    enum pg_fate fate = change_log_read_erasures(n);
+    if (fate == PG_OK)
+        publish_look(n, sent_mono_ms);
+    return fate;
+}
+
 /* --- the thread ------------------------------------------------------------------------------- */
 
 bool pg_nodes_join(struct postgresql_store *s)
@@ -314,7 +342,8 @@ bool pg_nodes_join(struct postgresql_store *s)
     }
     member_init(&n->member, self);
     process_identity(n->holder);
-    return pg_connect(&n->pg) && turn(n) == PG_OK;
+    n->erasures_known = INT64_MAX; /* no lane is in memory yet */
+    return pg_connect(&n->pg) && turn(n) == PG_OK && look_for_erasures(n) == PG_OK;
 }
 
 void pg_nodes_leave(struct postgresql_store *s)
@@ -344,7 +373,7 @@ void *pg_nodes_main(void *arg)
     struct postgresql_store *s = arg;
     CHECK_MAGIC(s, POSTGRESQL_STORE_MAGIC);
     struct pg_nodes *n = &s->nodes;
-    int64_t due_mono_ms = 0;
+    int64_t due_mono_ms = 0, look_mono_ms = 0;
     bool good = true;
     pthread_setname_np(pthread_self(), "store-nodes");
     while (!queue_has_any(&s->to_nodes, is_draining(&n->member) ? STEP_DRAINING_MS : STEP_MS)) {
@@ -352,15 +381,18 @@ void *pg_nodes_main(void *arg)
         int64_t now = env_mono_ms(env_real());
         bool leaving = atomic_load(&n->leaving);
         read_busy(n, busy);
-        if (now < due_mono_ms && leaving == n->member.leaving &&
-            !member_can_release(&n->member, busy, now))
+        bool is_due = now >= due_mono_ms || leaving != n->member.leaving ||
+                      member_can_release(&n->member, busy, now);
+        if (!is_due && now < look_mono_ms)
             continue;
         n->member.leaving = leaving;
         bool reached = pg_store_connect(s, &n->pg), was_good = good;
-        good = reached && turn(n) == PG_OK;
+        good = reached && (!is_due || turn(n) == PG_OK) && look_for_erasures(n) == PG_OK;
         if (good || !reached || !was_good) /* one broken connection is not reported */
             pg_store_note_away(s, &n->pg, !good);
-        due_mono_ms = good ? now + NODE_RENEW_MS : 0;
+        look_mono_ms = now + STEP_MS;
+        if (is_due || !good)
+            due_mono_ms = good ? now + NODE_RENEW_MS : 0;
     }
     return NULL;
 }

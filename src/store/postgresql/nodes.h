@@ -4,7 +4,7 @@
  * It has a thread and a connection of its own, so that no long work delays a renewal. Once a second
  * one transaction renews the node's lease and reads who holds which shards; if there is something
  * to do, a second transaction releases and claims shards. All times of leases are the
- * database's. */
+ * database's. Four times a second it looks for other nodes' erasures. */
 #pragma once
 
 #include "store/nodes/process_identity.h"
@@ -24,6 +24,7 @@ struct pg_nodes {
     pthread_mutex_t watching;      /* held while the watcher is called */
     struct store_watcher *watcher; /* may be NULL */
     atomic_bool leaving;
+    int64_t erasures_known; /* the revision up to which the watcher knows other nodes' erasures */
     /* Shards that were claimed and whose waiting lanes have not been read (rescan). */
     atomic_bool fresh[SHARDS];
     size_t alive_before;
