@@ -49,6 +49,7 @@ struct inbox {
     pthread_mutex_t lock;
     struct task task;
     bool posted, closed;
+    atomic_bool has_erasure; /* a NOTE_ERASED waits: nothing starts before it is taken */
     struct callback **callbacks;
     size_t count, capacity;
     /* callbacks beyond this many bytes are dropped, and their lanes page them */

@@ -78,6 +78,8 @@ void dispatcher_tell(struct dispatcher *d, struct note note)
     lock(in);
     if (!in->closed) {
         add_note(in, &note);
+        if (note.kind == NOTE_ERASED)
+            atomic_store(&in->has_erasure, true);
         if (announce(in))
             executor_post(d->runtime->executor, &in->task);
     }
@@ -160,6 +162,7 @@ static void run(struct task *task)
     in->notes = NULL;
     in->count = in->capacity = in->note_count = in->note_capacity = in->bytes = 0;
     in->posted = false;
+    atomic_store(&in->has_erasure, false);
     unlock(in);
     take_callbacks(d, callbacks, count);
     for (size_t i = 0; i < note_count; i++)

@@ -138,6 +138,50 @@ static void nothing_starts_when_the_lease_may_have_run_out(void)
     world_close(w);
 }
 
+/* It was paused, for less than its lease: another process may have erased a panelist. */
+static void nothing_starts_when_the_last_look_for_erasures_is_old(void)
+{
+    struct world *w = open_shared(1);
+    claim(w, 1, 7);
+    atomic_store(&w->leases.looked_until_mono_ms, w->mono_ms + 1 * SECOND);
+    world_accept(w, 1, 1);
+    world_run(w, 2 * SECOND);
+    CHECK_EQ_INT(w->starts, 1);
+    world_accept_many(w, 1, 2, 10);
+    world_run(w, 10 * SECOND);
+    CHECK_EQ_INT(w->starts, 1);
+    atomic_store(&w->leases.looked_until_mono_ms, w->mono_ms + 1 * SECOND);
+    delivery_leases_changed(w->delivery);
+    world_run(w, 1 * SECOND);
+    CHECK_EQ_UINT(world_count(w, CALLBACK_DELIVERED), 10);
+    world_close(w);
+}
+
+static struct world_answer erase_the_rest(struct world *w, const struct exchange *x, uint32_t app)
+{
+    if (w->starts == 0) {
+        for (size_t i = 0; i < 10; i++)
+            if (w->rows[i].event_no != world_event_of(x))
+                world_erase_row(&w->rows[i]);
+        delivery_erased_elsewhere(w->delivery, 1);
+    }
+    return world_slow(w, x, app);
+}
+
+static void an_erasure_that_is_told_during_a_tick_ends_its_starts(void)
+{
+    struct world *w = open_shared(1);
+    w->answer = erase_the_rest;
+    claim(w, 1, 7);
+    w->apps[1]->terms.account_no = 1;
+    world_accept_many(w, 1, 1, 10);
+    world_run(w, 30 * SECOND);
+    CHECK_EQ_INT(w->starts, 1);
+    CHECK_EQ_UINT(world_count(w, CALLBACK_DELIVERED), 1);
+    CHECK_EQ_UINT(world_count(w, CALLBACK_SKIPPED), 9);
+    world_close(w);
+}
+
 static void what_another_node_erased_is_read_anew(void)
 {
     struct world *w = open_shared(1);
@@ -318,6 +362,8 @@ int main(void)
     RUN(a_lease_that_comes_back_is_another_one);
     RUN(a_shard_that_leaves_ends_what_is_under_way);
     RUN(nothing_starts_when_the_lease_may_have_run_out);
+    RUN(nothing_starts_when_the_last_look_for_erasures_is_old);
+    RUN(an_erasure_that_is_told_during_a_tick_ends_its_starts);
     RUN(what_another_node_erased_is_read_anew);
     RUN(what_another_node_erased_during_an_attempt_is_not_tried_again);
     RUN(what_is_carried_is_tried_without_a_look);
