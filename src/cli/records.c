@@ -223,11 +223,11 @@ static bool add_record(struct records_reader *in)
         return true;
     if (memchr(record->p, '\0', record->n))
         return fail(in, LINE_HAS_NUL ".");
-    if (in->is_open)
-        return fail(in, "a quote is not closed.");
     if (record->n > LINE_BYTES_MOST)
         return fail(in, "is longer than %d bytes: write each record on a line of its own.",
                     LINE_BYTES_MOST);
+    if (in->is_open)
+        return fail(in, "a quote is not closed.");
     return in->is_csv ? read_csv_record(in, record->p) : read_json_line(in, text);
 }
 

@@ -149,6 +149,8 @@ static void on_deadline(struct timer *timer)
         if (c->is_stream)
             http2_stream_room_refused(c);
         conn_refuse(c, 503, "the buffers for requests are full");
+    } else if (!stalled && c->phase == CONN_BODY && c->turn == TURN_WAITS) {
+        conn_refuse(c, 503, "too many large requests came before this one");
     } else if (!stalled && (c->phase == CONN_HEAD || c->phase == CONN_BODY)) {
         conn_refuse(c, 408, "the request did not arrive in time");
     } else {

@@ -69,13 +69,17 @@ static inline bool leases_lost(struct leases *l, lane_no lane, int64_t fence)
     return l && leases_fence(l, lane) != fence;
 }
 
-/* True while exchanges may start. `l` is of one cluster: see leases_of. */
+/* True until the leases end. `l` is of one cluster: see leases_of. */
+static inline bool leases_last(struct leases *l, int64_t mono_ms)
+{
+    return !l || mono_ms < atomic_load(&l->until_mono_ms);
+}
+
+/* True while exchanges may start. `l` is of one cluster, too. */
 static inline bool leases_run(struct leases *l, int64_t mono_ms)
 {
-    if (!l)
-        return true;
-    int64_t looked_until = atomic_load(&l->looked_until_mono_ms);
-    return mono_ms < atomic_load(&l->until_mono_ms) && (!looked_until || mono_ms < looked_until);
+    int64_t looked_until = l ? atomic_load(&l->looked_until_mono_ms) : 0;
+    return leases_last(l, mono_ms) && (!looked_until || mono_ms < looked_until);
 }
 
 /* True while this process receives the changes of other processes. Without them it cannot tell
@@ -85,7 +89,7 @@ static inline bool leases_fresh(struct leases *l, int64_t mono_ms)
 {
     if (l && l->fresh)
         return l->fresh(l, mono_ms);
-    return !l || mono_ms - LEASES_FRESH_MS < atomic_load(&l->until_mono_ms);
+    return leases_last(l, mono_ms - LEASES_FRESH_MS);
 }
 
 /* Counts the start of an exchange, until leases_end. False: the exchange must not start. It counts

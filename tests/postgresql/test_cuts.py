@@ -106,7 +106,7 @@ def test_events_and_outcomes_outlive_a_cut_at_any_message(proxy, database, datab
     eventually(lambda: proxy.armed is None, 30)
     assert proxy.cuts >= most // STEP
     check_all(daemon, sender.account, receiver, sender.ids)
-    assert daemon.api().get("/healthz", key=None).json["Status"] == "ok"
+    eventually(lambda: daemon.api().get("/healthz", key=None).json["Status"] == "ok", 30)
     daemon.restart()
     check_all(daemon, sender.account, receiver, sender.ids)
 

@@ -236,8 +236,11 @@ static bool try_switch(struct move *m, bool *ret_arrived)
     int64_t mark, begin_ms = env_mono_ms(env_real());
     bool decided;
     say(m, "switching");
-    if (!went(m, &m->from, move_fence(&m->from, &mark)))
-        return false;
+    if (!move_fence(&m->from, &mark))
+        return move_is_lost(&m->from)
+                   ? refuse(m, "--store: %s: it may refuse writes now: run the same command again",
+                            buf_c(&m->from.pg.why))
+                   : went(m, &m->from, false);
     int64_t left_ms = begin_ms + SWITCH_MOST_MS - env_mono_ms(env_real());
     bool good = open_target(m, mark, left_ms, ret_arrived, &decided);
     int64_t took_ms = env_mono_ms(env_real()) - begin_ms;

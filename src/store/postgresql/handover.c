@@ -93,12 +93,12 @@ void handover_behind(struct postgresql_store *s, struct pg_side *side)
     struct leases *leases = &s->nodes.leases;
     /* if the lease has ended, another node may have claimed the shard and read its waiting lanes
      * before this commit */
-    bool runs = leases_run(leases, env_mono_ms(env_real()));
+    bool lasts = leases_last(leases, env_mono_ms(env_real()));
     handover_begin(&side->handover);
     for (size_t i = 0; i < side->owed_count; i++) {
         struct callback *c = side->owed[i];
         lane_no lane = lane_of(c->app_no, c->lane);
-        if (runs && leases_have(leases, lane)) {
+        if (lasts && leases_have(leases, lane)) {
             side->owed[kept++] = c;
             continue;
         }

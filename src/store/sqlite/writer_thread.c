@@ -382,12 +382,12 @@ static void take(struct sqlite_store *s, struct request *r)
     }
 }
 
-/* A stop does not wait for a database that cannot be written: outcomes go into the journal,
- * whatever the memtable's size, and the next start applies them; what else would wait is answered.
- */
+/* A stop does not wait for a database that cannot be written, nor long for a slow one: outcomes go
+ * into the journal, for the next start to apply; what else would wait is answered. */
 static bool leaves_blocked(const struct sqlite_store *s)
 {
-    return s->writer.give_up_mono_ms != 0 && atomic_load(&s->numbers.blocked);
+    int64_t at_ms = s->writer.give_up_mono_ms;
+    return at_ms != 0 && (atomic_load(&s->numbers.blocked) || env_mono_ms(s->env) >= at_ms);
 }
 
 /* While a memtable is frozen, outcomes and changes may make the active one grow by a quarter. Then
@@ -477,8 +477,8 @@ static void give_up_waiting(struct sqlite_store *s, struct request_list *list)
 static bool must_give_up(const struct sqlite_store *s, const struct request *r)
 {
     int64_t at_ms = s->writer.give_up_mono_ms;
-    return at_ms != 0 && r->kind != REQUEST_STOP && env_mono_ms(s->env) >= at_ms &&
-           timing_now_us() - r->asked_us >= STOP_PATIENCE_MS * 1000;
+    return at_ms != 0 && (r->kind == REQUEST_OUTCOMES || r->decided > 0) &&
+           env_mono_ms(s->env) >= at_ms && timing_now_us() - r->asked_us >= STOP_PATIENCE_MS * 1000;
 }
 
 static void take_or_stall(struct sqlite_store *s, struct request *r)
