@@ -51,7 +51,13 @@ class Operator(threading.Thread):
 def check_all(daemon, account, receiver, ids):
     """Everything acknowledged is delivered, once in the books and the reports."""
     wanted = set(ids)
-    eventually(lambda: wanted <= set(receiver.ids()), 60, what="all callbacks arrive")
+    try:
+        eventually(lambda: wanted <= set(receiver.ids()), 60)
+    except AssertionError:
+        missing = sorted(wanted - set(receiver.ids()))
+        said = [daemon.api().get("/api/v1/callbacks/" + one, query={"partnerId": account.partner_id}).text
+                for one in missing[:3]]
+        raise AssertionError("%d of %d callbacks did not arrive: %s" % (len(missing), len(wanted), said)) from None
     rows = daemon.api().get("/api/v1/reports/conversions", query={"partnerId": account.partner_id})
     assert sum(row["Conversions"] for row in rows.json["Rows"]) == len(wanted)
 
