@@ -6,11 +6,15 @@
 
 #define LOOK_EVERY_MS 1000
 
-/* Writes about a megabyte of new pages without WAL. */
+/* Has the server write about a megabyte beside the tables: a sort that its memory has no room for.
+ * An unlogged table that is rolled back would do the same, but a server that is killed right
+ * afterwards cannot start again: the WAL makes the table, and one of its files is still there. */
 static enum pg_fate try_room(struct pg *pg)
 {
-    pg_begin(pg, false);
-    pg_exec(pg, "CREATE UNLOGGED TABLE room_look AS SELECT generate_series(1,32768) AS n");
+    pg_begin(pg, true);
+    pg_exec(pg, "SELECT set_config('work_mem','64kB',true),set_config('temp_tablespaces','',true)");
+    pg_exec(pg, "SELECT max(n) FROM (SELECT n FROM generate_series(1,65536) AS n ORDER BY n DESC"
+                " OFFSET 0) AS sorted");
     enum pg_fate fate = pg_sync(pg);
     pg_rollback(pg);
     return fate;
