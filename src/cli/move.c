@@ -25,8 +25,7 @@ int command_move(struct settings *s)
     struct store_name from, to;
     struct str wrong;
     char *why = NULL;
-    if (!store_name_read(s, OPTION_STORE, &from, &wrong) ||
-        !store_name_read(s, OPTION_TO, &to, &wrong))
+    if (!store_names_read(s, &from, &to, &wrong))
         return command_fail(EXIT_USAGE, "%.*s", STR_ARG(wrong));
     if (!from.uri || !to.uri)
         return command_fail(EXIT_USAGE,

@@ -25,3 +25,10 @@ bool store_name_read(struct settings *s, enum option_id id, struct store_name *r
         *ret_why = arena_take(&s->arena, &why);
     return ret->uri || ret->directory;
 }
+
+bool store_names_read(struct settings *s, struct store_name *ret_from, struct store_name *ret_to,
+                      struct str *ret_why)
+{
+    return store_name_read(s, OPTION_STORE, ret_from, ret_why) &&
+           store_name_read(s, OPTION_TO, ret_to, ret_why);
+}

@@ -11,3 +11,6 @@ struct store_name {
 /* False: *ret_why is a sentence in the arena, with the password of a URI masked. */
 MUST_CHECK bool store_name_read(struct settings *s, enum option_id id, struct store_name *ret,
                                 struct str *ret_why);
+/* Likewise those of --store and --to. */
+MUST_CHECK bool store_names_read(struct settings *s, struct store_name *ret_from,
+                                 struct store_name *ret_to, struct str *ret_why);

@@ -10,7 +10,7 @@ import nodes
 import pytest
 from harness import BINARY, Account, eventually
 from nodes import DatabaseDaemon, Outbox, check_all
-from postgresql import Cluster, Replica, dump, new_database, sql
+from postgresql import Cluster, Replica, dump, new_database, sql, tools
 
 STEPS = ["making the tables", "beginning to copy", "copying", "switching", "switched", "nodes use"]
 
@@ -240,6 +240,24 @@ def test_a_switch_that_would_take_too_long_is_taken_back(pair, receiver):
     said = move(pair.old, pair.new)
     assert said.count("switching") == 2
     assert said.index("--store is in use again") < said.index("2 of 2 nodes use --to")
+    load.wait_more()
+    load.end()
+    check_same(pair, pair.new, pair.old)
+
+
+def test_a_transaction_of_the_target_does_not_hold_the_switch_up(pair, receiver):
+    """The slot for the way back waits for it, in whatever database it is; nobody else does."""
+    load = Load(pair, receiver)
+    other = subprocess.Popen([str(tools() / "psql"), "-XAtq", pair.servers[1].uri()], stdin=subprocess.PIPE,
+                             stdout=subprocess.PIPE, text=True)
+    other.stdin.write("BEGIN; SELECT pg_current_xact_id();\n")
+    other.stdin.flush()
+    assert int(other.stdout.readline())
+    said = move(pair.old, pair.new, status=1)
+    assert said.count("--store is in use again") == 3 and "holds the switch up" in said
+    load.wait_more()
+    other.communicate("COMMIT;\n", timeout=60)
+    assert "2 of 2 nodes use --to" in move(pair.old, pair.new)
     load.wait_more()
     load.end()
     check_same(pair, pair.new, pair.old)

@@ -154,8 +154,7 @@ static bool prepare(struct move *m)
         return false;
     say(m, "beginning to copy");
     return went(m, from, move_server_prepare(from, false)) &&
-           went(m, from, move_publish(from, to)) &&
-           went(m, from, move_make_slot(from, to, false)) &&
+           went(m, from, move_publish(from, to)) && went(m, from, move_make_slot(from, to)) &&
            went(m, to, move_subscribe(to, from, true));
 }
 
@@ -213,25 +212,27 @@ static bool follow(struct move *m, bool *ret_stopped)
 
 /* What follows the fence of the source. False: the source may be opened again, unless *ret_decided:
  * nobody knows whether the target is open. */
-static bool open_target(struct move *m, int64_t mark, int64_t most_ms, bool *ret_arrived,
+static bool open_target(struct move *m, int64_t mark, int64_t most_ms, bool *ret_in_time,
                         bool *ret_decided)
 {
     struct move_server *to = &m->to;
-    *ret_arrived = *ret_decided = false;
-    if (!went(m, to, move_wait_mark(to, mark, most_ms, ret_arrived)))
+    int64_t until = env_mono_ms(env_real()) + most_ms;
+    *ret_in_time = *ret_decided = false;
+    if (!went(m, to, move_wait_mark(to, mark, most_ms, ret_in_time)))
         return false;
-    if (!*ret_arrived)
+    int64_t left_ms = until - env_mono_ms(env_real());
+    /* from the slot on the source will follow */
+    if (*ret_in_time && !went(m, to, move_replace_slot(to, &m->from, left_ms, ret_in_time)))
+        return false;
+    if (!*ret_in_time)
         return true;
-    /* from here on the source will follow */
-    if (!went(m, to, move_make_slot(to, &m->from, true)))
-        return false;
     bool good = went(m, to, move_unfence(to));
     *ret_decided = !good && move_is_lost(to);
     return good;
 }
 
-/* *ret_arrived false: the last rows took too long, and the source is open again. */
-static bool try_switch(struct move *m, bool *ret_arrived)
+/* *ret_in_time false: it took too long, and the source is open again. */
+static bool try_switch(struct move *m, bool *ret_in_time)
 {
     int64_t mark, begin_ms = env_mono_ms(env_real());
     bool decided;
@@ -242,9 +243,9 @@ static bool try_switch(struct move *m, bool *ret_arrived)
                             buf_c(&m->from.pg.why))
                    : went(m, &m->from, false);
     int64_t left_ms = begin_ms + SWITCH_MOST_MS - env_mono_ms(env_real());
-    bool good = open_target(m, mark, left_ms, ret_arrived, &decided);
+    bool good = open_target(m, mark, left_ms, ret_in_time, &decided);
     int64_t took_ms = env_mono_ms(env_real()) - begin_ms;
-    if (good && *ret_arrived) {
+    if (good && *ret_in_time) {
         say(m, "switched: no database could be written for %" PRId64 " ms", took_ms);
         return true;
     }
@@ -256,8 +257,7 @@ static bool try_switch(struct move *m, bool *ret_arrived)
         return refuse(m, "--store: %s: no database can be written: run the same command again",
                       buf_c(&m->from.pg.why));
     if (good)
-        say(m, "the last changes did not arrive within %d ms: --store is in use again",
-            SWITCH_MOST_MS);
+        say(m, "the switch took longer than %d ms: --store is in use again", SWITCH_MOST_MS);
     return good;
 }
 
@@ -278,20 +278,22 @@ static bool count_nodes(struct move *m, int64_t before)
 
 static bool follow_and_switch(struct move *m, bool *ret_stopped)
 {
-    bool arrived = false;
+    bool switched = false;
     int64_t nodes, clock_ms;
-    for (int i = 0; !arrived && i < SWITCHES_MOST; i++) {
+    for (int i = 0; !switched && i < SWITCHES_MOST; i++) {
         if (!follow(m, ret_stopped))
             return false;
         if (*ret_stopped)
             return true;
         if (!went(m, &m->from, move_nodes(&m->from, 0, &nodes, &clock_ms)) ||
-            !try_switch(m, &arrived))
+            !try_switch(m, &switched))
             return false;
     }
-    if (!arrived)
-        return refuse(m, "--to: it does not keep up with the changes of --store: run the same "
-                         "command again when there are fewer");
+    if (!switched)
+        return refuse(m,
+                      "--to: it does not keep up with the changes of --store, or a transaction of "
+                      "its server holds the switch up: run the same command again when there are "
+                      "fewer");
     return turn_around(m, &m->to, &m->from) && count_nodes(m, nodes);
 }
 

@@ -75,7 +75,7 @@ static bool look_at_objects(struct move_server *s)
     copy_text(s->identity, sizeof s->identity, pg_str(r, 0, 0));
     copy_text(s->schema, sizeof s->schema, pg_str(r, 0, 1));
     copy_text(s->owner, sizeof s->owner, pg_str(r, 0, 7));
-    s->clock_ms = pg_int(r, 0, 2);
+    s->clock_ms = pg_int(r, 0, 2) - env_mono_ms(env_real());
     s->has_tables = pg_int(r, 0, 3) != 0;
     s->fenced = pg_int(r, 0, 4) != 0;
     s->published = pg_int(r, 0, 5) != 0;
@@ -230,39 +230,45 @@ bool move_drop_slot(struct move_server *s, const struct move_server *follower)
     return false;
 }
 
-bool move_make_slot(struct move_server *s, const struct move_server *follower, bool anew)
+static bool create_slot(struct move_server *s, const struct move_server *follower)
 {
-    bool has, others;
-    if ((anew && !move_drop_slot(s, follower)) || !move_has_slot(s, follower, &has, &others))
-        return false;
-    return has ||
-           run(s, "SELECT pg_create_logical_replication_slot('" PG_MOVE_NAME "_%s','pgoutput')",
+    return run(s, "SELECT pg_create_logical_replication_slot('" PG_MOVE_NAME "_%s','pgoutput')",
                follower->identity);
 }
 
-static void add_literal(struct buf *to, const char *text)
+bool move_make_slot(struct move_server *s, const struct move_server *follower)
 {
-    buf_add_char(to, '\'');
-    for (; *text; text++) {
-        if (*text == '\'')
-            buf_add_char(to, '\'');
-        buf_add_char(to, *text);
-    }
-    buf_add_char(to, '\'');
+    bool has, others;
+    return move_has_slot(s, follower, &has, &others) && (has || create_slot(s, follower));
+}
+
+bool move_replace_slot(struct move_server *s, const struct move_server *follower, int64_t most_ms,
+                       bool *ret_made)
+{
+    *ret_made = false;
+    if (most_ms <= 0)
+        return true;
+    if (!move_drop_slot(s, follower) || !run(s, "SET statement_timeout=%" PRId64, most_ms))
+        return false;
+    *ret_made = create_slot(s, follower);
+    bool is_late = !*ret_made && strcmp(s->pg.sqlstate, "57014") == 0; /* query_canceled */
+    return (*ret_made || is_late) && run(s, "RESET statement_timeout");
 }
 
 bool move_subscribe(struct move_server *s, const struct move_server *other, bool copy)
 {
-    struct buf uri = {0};
-    add_literal(&uri, other->pg.uri);
-    bool good = s->subscribed ||
-                run(s,
-                    "CREATE SUBSCRIPTION " PG_MOVE_NAME " CONNECTION %s PUBLICATION " PG_MOVE_NAME
-                    " WITH (create_slot=false,slot_name='" PG_MOVE_NAME "_%s',copy_data=%s)",
-                    buf_c(&uri), s->identity, copy ? "true" : "false");
-    buf_free(&uri);
-    s->subscribed |= good;
-    return good;
+    if (s->subscribed)
+        return true;
+    char *uri = PQescapeLiteral(s->pg.connection, other->pg.uri, strlen(other->pg.uri));
+    if (!uri)
+        return pg_refuse(&s->pg, "%s", PQerrorMessage(s->pg.connection));
+    s->subscribed =
+        run(s,
+            "CREATE SUBSCRIPTION " PG_MOVE_NAME " CONNECTION %s PUBLICATION " PG_MOVE_NAME
+            " WITH (create_slot=false,slot_name='" PG_MOVE_NAME "_%s',copy_data=%s)",
+            uri, s->identity, copy ? "true" : "false");
+    PQfreemem(uri);
+    return s->subscribed;
 }
 
 bool move_unsubscribe(struct move_server *s)

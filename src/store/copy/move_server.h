@@ -21,7 +21,8 @@ struct move_server {
     char schema[64];   /* where its tables are */
     char owner[64];    /* of its tables; empty: there are none */
     struct hash_secret secret;
-    int64_t clock_ms, cluster;
+    int64_t clock_ms; /* how far the server's clock is ahead of this process's monotonic one */
+    int64_t cluster;
     bool has_tables, has_rows; /* rows: of a store that daemons have used */
     bool fenced, published, subscribed;
 };
@@ -40,9 +41,12 @@ MUST_CHECK bool move_server_match(struct move_server *s, struct move_server *oth
 /* Publishes the tables that `like` publishes; NULL: all tables there are. */
 MUST_CHECK bool move_publish(struct move_server *s, struct move_server *like);
 /* Makes the slot for a follower, from which everything committed from now on can be read. An
- * existing one stays, or with `anew` is replaced. */
-MUST_CHECK bool move_make_slot(struct move_server *s, const struct move_server *follower,
-                               bool anew);
+ * existing one stays. It waits for the transactions that write at that moment, in any database of
+ * the server. */
+MUST_CHECK bool move_make_slot(struct move_server *s, const struct move_server *follower);
+/* Replaces the slot within so long. *ret_made false, and true returned: it took too long. */
+MUST_CHECK bool move_replace_slot(struct move_server *s, const struct move_server *follower,
+                                  int64_t most_ms, bool *ret_made);
 MUST_CHECK bool move_drop_slot(struct move_server *s, const struct move_server *follower);
 /* Whether there is a slot for that follower, and for others. */
 MUST_CHECK bool move_has_slot(struct move_server *s, const struct move_server *follower,
