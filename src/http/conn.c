@@ -88,7 +88,7 @@ void conn_begin_phase(struct conn *c, enum conn_phase phase)
 static int wanted(const struct conn *c)
 {
     int want = conn_out_waits(c) ? IO_WRITE : 0;
-    if (c->http2 && c->phase != CONN_LINGER && !http2_is_read(c))
+    if ((c->http2 && c->phase != CONN_LINGER && !http2_is_read(c)) || c->turn == TURN_WAITS)
         return want;
     switch (c->phase) {
     case CONN_TLS:
@@ -96,10 +96,8 @@ static int wanted(const struct conn *c)
     case CONN_FLUSHING: return want;
     case CONN_STREAMS:
     case CONN_IDLE:
-    case CONN_HEAD: return c->out.n - c->out_at < OUT_MAX_BYTES ? want | IO_READ : want;
-    case CONN_BODY:
-        return c->out.n - c->out_at < OUT_MAX_BYTES && c->turn != TURN_WAITS ? want | IO_READ
-                                                                             : want;
+    case CONN_HEAD:
+    case CONN_BODY: return c->out.n - c->out_at < OUT_MAX_BYTES ? want | IO_READ : want;
     case CONN_HANDLING: return !c->eof && c->ahead.n < AHEAD_MAX_BYTES ? want | IO_READ : want;
     case CONN_LINGER: return want | IO_READ;
     }

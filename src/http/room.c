@@ -91,8 +91,8 @@ static void claim_share(struct conn *c)
     c->in_share = has;
 }
 
-/* NULL: it does not wait for its client. A stranger who waits for room does no more than one who
- * is idle. */
+/* NULL: it does not wait for its client. Whoever waits for room or a turn, and is not within a
+ * share, counts as an idle stranger. */
 static struct list *list_of(const struct conn *c)
 {
     struct http_server *s = c->server;

@@ -2,10 +2,12 @@
  * they came. A turn lasts until its request is answered, so what the handler has in hand is bounded
  * too. While other work of the loop is behind, a tick reads only a little of each.
  *
- * Nobody holds up others by sending slowly: whoever has sent no more than was read gives the turn
- * back, and asks for another one with the next bytes; so does, while others wait, whoever has sent
+ * Nobody holds up others by sending slowly. A read that gets less than it asked for gives the turn
+ * back, and the next bytes ask for another one; so does a client, while others wait, that has sent
  * nothing for TURN_IDLE_MS. A loop that is late takes nobody's turn, since it reads sockets before
- * it runs timers.
+ * it runs timers. Over TLS each read gets one record, so there bodies take turns record by record,
+ * and more than LIMIT_LARGE_BODIES of them may be half read. The streams of HTTP/2 take no turns:
+ * of their connection a tick reads only a little while other work is behind.
  *
  * Invariants. A connection is in `turns_waiting` iff TURN_WAITS, in `turns_reading` iff
  * TURN_READING, the one that has read nothing for longest first. `turns_taken` counts those that
@@ -93,12 +95,8 @@ static void on_turn(struct timer *timer)
     struct http_server *s = CONTAINER_OF(timer, struct http_server, turn_timer);
     int64_t now = loop_mono_ms(s->loop);
     struct link *link;
-    while ((link = s->turns_reading.first) && now - of_link(link)->turn_read_ms >= TURN_IDLE_MS) {
-        struct conn *idle = of_link(link);
-        list_remove(&s->turns_reading, link);
-        idle->turn = TURN_NONE;
-        s->turns_taken--;
-    }
+    while ((link = s->turns_reading.first) && now - of_link(link)->turn_read_ms >= TURN_IDLE_MS)
+        conn_pass_turn(of_link(link));
     while (s->turns_taken < LIMIT_LARGE_BODIES && (link = list_pop(&s->turns_waiting))) {
         s->turns_taken++;
         begin_reading(of_link(link));
