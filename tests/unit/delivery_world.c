@@ -21,6 +21,19 @@ void world_accept(struct world *w, uint32_t app_no, uint64_t event_no)
     world_hand_over(w, world_add_row(w, app_no, event_no));
 }
 
+void world_recover_apps(struct world *w, uint32_t apps, uint64_t each)
+{
+    struct lane_backlog *backlog = xcalloc(apps, sizeof *backlog);
+    for (uint32_t app = 1; app <= apps; app++) {
+        world_set_app(w, app, (int)app);
+        for (uint64_t i = 1; i <= each; i++)
+            world_add_row(w, app, i);
+        backlog[app - 1] = (struct lane_backlog){lane_of(app, LANE_SUCCESS), WORLD_START_WALL_MS};
+    }
+    delivery_recover(w->delivery, backlog, apps);
+    free(backlog);
+}
+
 void world_accept_many(struct world *w, uint32_t app_no, uint64_t first, uint64_t last)
 {
     for (uint64_t event_no = first; event_no <= last; event_no++)

@@ -14,6 +14,9 @@ void world_accept(struct world *w, uint32_t app_no, uint64_t event_no);
 
 void world_accept_many(struct world *w, uint32_t app_no, uint64_t first, uint64_t last);
 
+/* A start: `each` callbacks of each of so many apps wait in the store. */
+void world_recover_apps(struct world *w, uint32_t apps, uint64_t each);
+
 void world_resend(struct world *w, struct world_row *row);
 
 /* --- the clockwork --- */

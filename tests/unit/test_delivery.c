@@ -287,14 +287,7 @@ static void spreads_over_three_loops(void)
 static void recovers_a_backlog(void)
 {
     struct world *w = world_open(1, "5s,1m");
-    static struct lane_backlog backlog[500];
-    for (uint32_t app = 1; app <= 500; app++) {
-        world_set_app(w, app, (int)app);
-        for (uint64_t i = 1; i <= 12; i++)
-            world_add_row(w, app, i);
-        backlog[app - 1] = (struct lane_backlog){lane_of(app, LANE_SUCCESS), WORLD_START_WALL_MS};
-    }
-    delivery_recover(w->delivery, backlog, 500);
+    world_recover_apps(w, 500, 12);
     world_run(w, 900);
     CHECK_EQ_UINT(world_count(w, CALLBACK_DELIVERED), 6000);
     CHECK_EQ_INT(w->starts, 6000);

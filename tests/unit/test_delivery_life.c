@@ -70,15 +70,8 @@ static void slow_receivers_do_not_put_it_behind(void)
 static void a_backlog_does_not_put_it_behind(void)
 {
     struct world *w = world_with_many_seats();
-    static struct lane_backlog backlog[500];
     bool has_more = false;
-    for (uint32_t app = 1; app <= 500; app++) {
-        world_set_app(w, app, (int)app);
-        for (uint64_t i = 1; i <= 12; i++)
-            world_add_row(w, app, i);
-        backlog[app - 1] = (struct lane_backlog){lane_of(app, LANE_SUCCESS), WORLD_START_WALL_MS};
-    }
-    delivery_recover(w->delivery, backlog, 500);
+    world_recover_apps(w, 500, 12);
     for (int i = 0; i < 20; i++) {
         world_run_store(w);
         world_run_tasks(w);

@@ -218,36 +218,8 @@ static void record_many(void)
     }
 }
 
-/* Nothing is lost, nothing is refused but events, and memory has an end. */
-static void outcomes_wait_while_the_database_is_locked(void)
-{
-    test_memtable_bytes = SMALL_MEMTABLE;
-    test_group_bytes = SMALL_MEMTABLE / 2;
-    begin();
-    (void)submit_new(EVENT_SURVEY_COMPLETED, "e-1", "ann");
-    sqlite3 *db = lock_database();
-    record_many();
-    struct store_numbers n = until_refused(STORE_REFUSES_DATABASE);
-    CHECK(!n.accepting && !n.failed);
-    CHECK(recorded_count < BATCHES / 2);
-    CHECK(n.memtable_bytes < 4 * SMALL_MEMTABLE);
-    CHECK_EQ_INT(try_to_submit("e-2"), STORE_BUSY);
-    unlock_database(db);
-    (void)until_refused(STORE_TAKES);
-    while (recorded_count < BATCHES)
-        (void)look();
-    for (int i = 0; i < BATCHES; i++)
-        CHECK_EQ_INT(outcome_batches[i].status, STORE_OK);
-    CHECK_EQ_UINT(attempts_of("e-1"), BATCHES);
-    CHECK_EQ_INT(try_to_submit("e-2"), STORE_OK);
-    end();
-    others.done = 0;
-    test_memtable_bytes = test_group_bytes = 0;
-}
-
-/* A stop does not wait for the lock: the journal has the outcomes, and the next start applies them.
- */
-static void a_stop_records_them_while_the_database_is_locked(void)
+/* Outcomes of one event, more than memory takes while the database is locked. */
+static sqlite3 *begin_with_outcomes_that_wait(void)
 {
     test_memtable_bytes = SMALL_MEMTABLE;
     test_group_bytes = SMALL_MEMTABLE / 2;
@@ -257,20 +229,54 @@ static void a_stop_records_them_while_the_database_is_locked(void)
     record_many();
     (void)until_refused(STORE_REFUSES_DATABASE);
     CHECK(recorded_count < BATCHES / 2);
-    store_stopping(store);
+    return db;
+}
+
+static void check_all_are_recorded(void)
+{
     while (recorded_count < BATCHES)
         (void)look();
     for (int i = 0; i < BATCHES; i++)
         CHECK_EQ_INT(outcome_batches[i].status, STORE_OK);
+}
+
+static void end_outcomes(void)
+{
+    end();
+    others.done = 0;
+    test_memtable_bytes = test_group_bytes = 0;
+}
+
+/* Nothing is lost, nothing is refused but events, and memory has an end. */
+static void outcomes_wait_while_the_database_is_locked(void)
+{
+    sqlite3 *db = begin_with_outcomes_that_wait();
+    struct store_numbers n = look();
+    CHECK(!n.accepting && !n.failed);
+    CHECK(n.memtable_bytes < 4 * SMALL_MEMTABLE);
+    CHECK_EQ_INT(try_to_submit("e-2"), STORE_BUSY);
+    unlock_database(db);
+    (void)until_refused(STORE_TAKES);
+    check_all_are_recorded();
+    CHECK_EQ_UINT(attempts_of("e-1"), BATCHES);
+    CHECK_EQ_INT(try_to_submit("e-2"), STORE_OK);
+    end_outcomes();
+}
+
+/* A stop does not wait for the lock: the journal has the outcomes, and the next start applies them.
+ */
+static void a_stop_records_them_while_the_database_is_locked(void)
+{
+    sqlite3 *db = begin_with_outcomes_that_wait();
+    store_stopping(store);
+    check_all_are_recorded();
     CHECK(!look().failed);
     store_close(store);
     store = NULL;
     unlock_database(db);
     reopen();
     CHECK_EQ_UINT(attempts_of("e-1"), BATCHES);
-    end();
-    others.done = 0;
-    test_memtable_bytes = test_group_bytes = 0;
+    end_outcomes();
 }
 
 /* Nor for a journal that has no room: then nobody may take the stop for a good one. */
