@@ -118,3 +118,18 @@ test('tabs: one session: who signs out in one is out in all, who acts as a partn
   await other.getByRole('heading', { name: 'Sign in', exact: true }).waitFor();
   await window.close();
 });
+
+test('tabs: the stream ends before its session does', async () => {
+  const window = await freshWindow('leo@sunny.example', 'owner', 'sunny-games');
+  const listening = listeners(window);
+  await window.go('/apps');
+  await until('the page listens', async () => listening().length === 1);
+  await window.page.route('**/api/v1/session', async route => {
+    if (route.request().method() === 'DELETE')
+      await until('the page listens no more', async () => listening().length === 0);
+    await route.continue();
+  });
+  await window.button('Sign out').click();
+  await window.heading('Sign in').waitFor();
+  await window.close();
+});

@@ -7,7 +7,7 @@
 // freezes never has the lock. Without locks (pages by plain HTTP have none) each visible tab
 // listens for itself.
 import { effect, signal } from '../lib/signal';
-import { expired, may, me } from './session';
+import { expired, leaving, may, me } from './session';
 
 /** Counts up whenever outcomes have come in: resources that are live read again. */
 export const outcomeTick = signal(0);
@@ -91,7 +91,8 @@ export function startLive(): void {
   let name = '';
   let stop = () => {};
   effect(() => {
-    const listens = visible.value && !expired.value && me.value && may('callbacks:read');
+    const listens =
+      visible.value && !expired.value && !leaving.value && me.value && may('callbacks:read');
     const wanted = listens
       ? `live ${me.value!.SessionId} ${me.value!.Partner?.PartnerId ?? ''}`
       : '';

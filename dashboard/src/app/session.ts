@@ -49,9 +49,17 @@ export async function loadSession(): Promise<void> {
   }
 }
 
+/** While the session is being ended: nothing is begun with it that goes on by itself. */
+export const leaving = signal(false);
+
 export async function signOut(): Promise<void> {
-  await remove('/api/v1/session');
-  takeSession({ SignedIn: false, SetUpNeeded: false });
+  leaving.value = true;
+  try {
+    await remove('/api/v1/session');
+    takeSession({ SignedIn: false, SetUpNeeded: false });
+  } finally {
+    leaving.value = false;
+  }
 }
 
 onSignedOut.handler = () => {
