@@ -8,13 +8,14 @@
 
 #include <semaphore.h>
 
-static sem_t gate;
+static sem_t gate, at_gate;
 static uint32_t ran[40];
 static int ran_count;
 
 static void wait_at_gate(struct task *task)
 {
     (void)task;
+    ASSERT(sem_post(&at_gate) == 0);
     ASSERT(sem_wait(&gate) == 0);
 }
 
@@ -39,6 +40,7 @@ static void owners_take_turns(void)
     struct worker *w = worker_start("test");
     struct task first = {.run = wait_at_gate}, tasks[20];
     executor_post(worker_executor(w), &first);
+    ASSERT(sem_wait(&at_gate) == 0);
     ran_count = 0;
     for (int i = 0; i < 20; i++) {
         uint32_t owner = i < 16 ? 7 : i < 18 ? 9 : 3;
@@ -74,6 +76,7 @@ static void one_owner_keeps_its_order(void)
     struct task first = {.run = wait_at_gate};
     struct numbered tasks[30];
     executor_post(worker_executor(w), &first);
+    ASSERT(sem_wait(&at_gate) == 0);
     for (int i = 0; i < 30; i++) {
         tasks[i] = (struct numbered){{.run = note_number, .owner = 4}, i + 1};
         executor_post(worker_executor(w), &tasks[i].task);
@@ -86,7 +89,7 @@ static void one_owner_keeps_its_order(void)
 
 int main(void)
 {
-    ASSERT(sem_init(&gate, 0, 0) == 0);
+    ASSERT(sem_init(&gate, 0, 0) == 0 && sem_init(&at_gate, 0, 0) == 0);
     RUN(turns_go_in_a_circle);
     RUN(owners_take_turns);
     RUN(one_owner_keeps_its_order);
