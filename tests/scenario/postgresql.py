@@ -134,8 +134,9 @@ class Replica(Cluster):
 
 
 # Met by a statement that is right, because of what a daemon or a server process does at that moment: a
-# deadlock, a database whose last connection is just being closed, a row of the catalog two change.
-AGAIN = re.compile(rb"ERROR:  (40001|40P01|55006|XX000: tuple concurrently updated)")
+# deadlock, a database whose last connection is just being closed, a row of the catalog two change, a
+# switch of `postbackd move`, which ends all sessions.
+AGAIN = re.compile(rb"ERROR:  (40001|40P01|55006|XX000: tuple concurrently updated)|FATAL:  57P01")
 
 
 def sql(uri, text):
