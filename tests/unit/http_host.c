@@ -32,7 +32,7 @@ static void fire_later(struct timer *t)
 static void fire_when_gone(struct timer *t)
 {
     struct later *l = CONTAINER_OF(t, struct later, timer);
-    if (l->r->gone)
+    if (l->r->gone || host.told)
         fire_later(t);
     else
         loop_timer_set(l->r->loop, t, loop_mono_ms(l->r->loop) + 1);
@@ -83,7 +83,7 @@ void handle(void *context, struct http_request *r)
     if (str_is(r->path, "/later")) {
         l->timer.fire = fire_later;
         loop_timer_set(r->loop, &l->timer, loop_mono_ms(r->loop) + 30);
-    } else if (str_is(r->path, "/when-gone")) {
+    } else if (str_is(r->path, "/when-gone") || str_is(r->path, "/when-told")) {
         l->timer.fire = fire_when_gone;
         loop_timer_set(r->loop, &l->timer, loop_mono_ms(r->loop));
     } else if (str_is(r->path, "/at-stop")) {
@@ -136,6 +136,26 @@ static void *host_thread(void *unused)
     return NULL;
 }
 
+static int64_t real_wall_ms(struct env *env)
+{
+    (void)env;
+    return env_wall_ms(env_real());
+}
+
+static int64_t moved_mono_ms(struct env *env)
+{
+    (void)env;
+    return env_mono_ms(env_real()) + host.mono_added_ms;
+}
+
+static void real_random_bytes(struct env *env, void *to, size_t n)
+{
+    (void)env;
+    env_random(env_real(), to, n);
+}
+
+static struct env host_env = {real_wall_ms, moved_mono_ms, real_random_bytes};
+
 bool host_start(struct http_server_options options)
 {
     struct endpoint at = {{AF_INET, {127, 0, 0, 1}}, 0}, here;
@@ -145,7 +165,9 @@ bool host_start(struct http_server_options options)
         return false;
     host.port = here.port;
     host.handled = host.gone_seen = host.bodies_good = 0;
-    host.loop = loop_new(env_real());
+    host.mono_added_ms = 0;
+    host.told = false;
+    host.loop = loop_new(&host_env);
     options.handle = handle;
     options.headers_in = headers_in;
     options.context = &host;

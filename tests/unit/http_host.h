@@ -29,7 +29,9 @@ struct host {
     struct task task;
     int64_t stop_after_ms;
     atomic_int handled, gone_seen, bodies_good, thread_id;
-    struct later *at_stop; /* to be answered once stopping has begun */
+    struct later *at_stop;      /* to be answered once stopping has begun */
+    atomic_llong mono_added_ms; /* by which the server's clock is ahead */
+    atomic_bool told;           /* requests of /when-told are answered */
 };
 
 extern struct host host;

@@ -28,13 +28,15 @@ static void large_bodies_take_turns(void)
     char byte;
     CHECK(serves(ping, "/known"));
     for (int i = 0; i < LIMIT_LARGE_BODIES; i++)
-        fds[i] = begin_post_to("later", 5, LARGE, LARGE);
+        fds[i] = begin_post_to("when-told", 5, LARGE, LARGE);
     while (host.handled < LIMIT_LARGE_BODIES + 1)
         usleep(100);
     int next = begin_post_to("known", 6, LARGE, LARGE);
-    wait_until_begun(ping, 1, 4); /* accepted, its head, its turn */
+    wait_until_begun(ping, LIMIT_LARGE_BODIES + 1, 4); /* accepted, its head, its turn */
+    CHECK_EQ_INT(host.bodies_good, LIMIT_LARGE_BODIES);
     int more = dial_from(7);
     buf_clear(&answer);
+    host.told = true;
     CHECK(get_times(next, "bytes]", 1));
     for (int i = 0; i < LIMIT_LARGE_BODIES; i++)
         handled += recv(fds[i], &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0; /* answered, or closed */
@@ -150,6 +152,36 @@ static void who_waits_for_turns_shuts_nobody_out(void)
     host_stop();
 }
 
+/* A minute passes at once. Of a body that waited, it is not the client that was late. */
+static void a_body_that_waits_a_minute_for_its_turn_is_503(void)
+{
+    int fds[LIMIT_LARGE_BODIES];
+    REQUIRE(host_start((struct http_server_options){0}));
+    int ping = dial_from(8);
+    for (int i = 0; i < LIMIT_LARGE_BODIES; i++)
+        fds[i] = begin_post_to("stream?endless", 5, LARGE, LARGE);
+    while (host.handled < LIMIT_LARGE_BODIES)
+        usleep(100);
+    int waits = begin_post_to("known", 6, LARGE, LARGE), slow = begin_post_to("known", 7, 1000, 1);
+    wait_until_begun(ping, LIMIT_LARGE_BODIES + 1, 4);
+    host.mono_added_ms += LIMIT_REQUEST_DEADLINE_MS;
+    buf_clear(&answer);
+    CHECK(get_all(waits, &answer));
+    CHECK_EQ_INT(status(), 503);
+    CHECK(says("too many large requests came before this one"));
+    CHECK(says("Retry-After: 1\r\n"));
+    buf_clear(&answer);
+    CHECK(get_all(slow, &answer));
+    CHECK_EQ_INT(status(), 408);
+    for (int i = 0; i < LIMIT_LARGE_BODIES; i++)
+        close(fds[i]);
+    end_post(begin_post(6, LARGE, 1000), LARGE, 1000);
+    close(waits);
+    close(slow);
+    close(ping);
+    host_stop();
+}
+
 int main(void)
 {
     RUN(large_bodies_take_turns);
@@ -158,5 +190,6 @@ int main(void)
     RUN(who_leaves_gives_the_turn_back);
     RUN(a_tick_reads_as_much_of_a_large_body_as_it_may);
     RUN(who_waits_for_turns_shuts_nobody_out);
+    RUN(a_body_that_waits_a_minute_for_its_turn_is_503);
     return check_done("http_turns");
 }
