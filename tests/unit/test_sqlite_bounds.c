@@ -279,6 +279,48 @@ static void a_stop_records_them_while_the_database_is_locked(void)
     end_outcomes();
 }
 
+static atomic_bool is_slow;
+
+static int commit_slowly(void *unused)
+{
+    (void)unused;
+    while (is_slow)
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    return 0;
+}
+
+static int slow_commits_down(sqlite3 *db, char **ret_why, const struct sqlite3_api_routines *api)
+{
+    (void)ret_why;
+    (void)api;
+    sqlite3_commit_hook(db, commit_slowly, NULL);
+    return SQLITE_OK;
+}
+
+/* Nor long for a database that is only slow: nothing fails in it, so it is not blocked. */
+static void a_stop_records_them_while_the_database_is_slow(void)
+{
+    ASSERT(sqlite3_auto_extension((void (*)(void))slow_commits_down) == SQLITE_OK);
+    test_memtable_bytes = SMALL_MEMTABLE;
+    test_group_bytes = SMALL_MEMTABLE / 2;
+    begin();
+    (void)submit_new(EVENT_SURVEY_COMPLETED, "e-1", "ann");
+    is_slow = true;
+    record_many();
+    CHECK(recorded_count < BATCHES / 2);
+    store_stopping(store);
+    check_all_are_recorded();
+    struct store_numbers n = look();
+    CHECK(!n.failed && n.refusal != STORE_REFUSES_DATABASE);
+    is_slow = false;
+    store_close(store);
+    store = NULL;
+    reopen();
+    CHECK_EQ_UINT(attempts_of("e-1"), BATCHES);
+    end_outcomes();
+    ASSERT(sqlite3_cancel_auto_extension((void (*)(void))slow_commits_down) == 1);
+}
+
 /* Nor for a journal that has no room: then nobody may take the stop for a good one. */
 static void a_stop_that_cannot_record_fails(void)
 {
@@ -365,6 +407,7 @@ int main(void)
     RUN(a_journal_that_cannot_go_on_ends_the_store);
     RUN(outcomes_wait_while_the_database_is_locked);
     RUN(a_stop_records_them_while_the_database_is_locked);
+    RUN(a_stop_records_them_while_the_database_is_slow);
     RUN(a_stop_that_cannot_record_fails);
     RUN(refusals_have_names_and_sentences);
     return check_done("sqlite_bounds");
