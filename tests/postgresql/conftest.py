@@ -74,4 +74,4 @@ def pooler(server, database, tmp_path):
     yield "postgresql:///%s?host=%s&port=6432&user=%s" % (
         name, str(folder).replace("/", "%2F"), "postgres")
     process.terminate()
-    process.wait(10)
+    process.wait(60)

@@ -1,4 +1,5 @@
 """Several daemons on one database, and what can be done to them."""
+import http.client
 import itertools
 import socket
 import threading
@@ -58,7 +59,7 @@ class Cluster:
         made = [Account(node, url, MaxConcurrency=8) for _ in range(count)]
         for other in self.all.values():
             eventually(lambda o=other: o.api().get("/api/v1/apps/" + made[-1].app_id).status == 200,
-                       10, what="the other nodes know of it")
+                       what="the other nodes know of it")
         return made
 
 
@@ -129,8 +130,8 @@ class Outbox(threading.Thread):
         nodes = [n for n in list(self.cluster.all.values()) if n.port and n.process.poll() is None]
         try:
             answer = nodes[turn % len(nodes)].api().post("/api/v1/events", events, timeout=3)
-        except OSError:
-            return False  # killed, stopped, or cut off: nobody knows
+        except (OSError, http.client.HTTPException):
+            return False  # killed (perhaps in the middle of the answer), stopped, or cut off: nobody knows
         if answer.status in (429, 503):
             return False
         assert answer.status == 202, answer

@@ -280,8 +280,8 @@ def test_endpoints_of_a_cluster_that_is_down_are_not_told_and_the_others_are(spl
         split.servers[1].kill()
         for node in (a, b):
             wait_away(node, 1)
-        for node in (a, b) * 3:
-            found = health(node)
+        for node in (a, b) * 3:  # one that is slow to tell the other one leaves out some that are up, too
+            found = eventually(lambda n=node: (h := health(n)) and listed(h) >= {account.app_id for account in up} and h)
             assert listed(found) == {account.app_id for account in up}, found
             # Whatever is not told in full is named, and nothing of it is called healthy.
             assert {one["PartnerId"]: one["NotHealthy"] > 0 for one in found["Partners"]} == {
@@ -469,7 +469,7 @@ def test_a_cluster_that_hangs_holds_up_no_word_to_others(split, tmp_path, receiv
         for step in range(3):  # whatever is asked of the one that hangs is on its way
             before = mark_in(third)
             account.patch(Name="Changed %d" % step)
-            eventually(lambda b=before: mark_in(third) != b, 5, what="the mark is left")
+            eventually(lambda b=before: mark_in(third) != b, 20, what="the mark is left")
     finally:
         proxy.thaw()
         a.stop()
@@ -493,13 +493,13 @@ def test_an_app_that_is_not_known_yet_is_delivered_soon_after_it_is(split, recei
         for database in (split.databases[0], whole):
             eventually(lambda d=database: sql(d, "SELECT count(*) FROM shard GROUP BY node") ==
                        "128\n128", 40, what="the shards of each are even")
-        split.accounts(a, receiver.url, 1)
+        _, known = split.accounts(a, receiver.url, 4)
         home.freeze()
         made = [Account(a, receiver.url) for _ in range(8)]
-        assert stored(post(a, *(account.event(account.app_id) for account in made)))
-        eventually(lambda: sql(whole, "SELECT count(*) FROM handover") == "0", 5)
-        time.sleep(0.5)
-        assert len(receiver.ids()) < len(made)
+        assert stored(post(a, *(account.event(account.app_id) for account in made + known)))
+        eventually(lambda: sql(whole, "SELECT count(*) FROM handover") == "0")
+        eventually(lambda: {account.app_id for account in known} <= set(receiver.ids()))
+        assert not {account.app_id for account in made} <= set(receiver.ids())
         home.thaw()
         for account in made:
             receiver.wait_for(account.app_id, timeout_s=12)
@@ -566,7 +566,7 @@ def test_clusters_are_named_as_they_are(split, tmp_path, receiver):
     try:
         old.start()
         (first,), (second,) = split.accounts(a, receiver.url, 1)
-        eventually(lambda: post(old, first.event("one")).json["Accepted"] == 1, 30)
+        eventually(lambda: post(old, first.event("one")).json.get("Accepted") == 1, 30)
         eventually(lambda: "object_not_read" in old.log_text(), 30)
         refused = post(old, second.event("two")).json["Rejected"]
         assert refused[0]["Errors"][0]["Code"] == "unknown_client"

@@ -1,7 +1,6 @@
 """Changes whose commit is in doubt: made, and the connection broke before anybody was told so. They
 are found by what they have given themselves alone, and neither made twice nor called refused."""
 import threading
-import time
 
 import pytest
 from harness import Account, Receiver, eventually
@@ -131,7 +130,8 @@ def test_a_resend_that_was_made_is_counted_once(tmp_path, doubt, state):
         eventually(lambda: daemon.api().get(recovery).json["State"] == "done", 30)
         assert daemon.api().get(recovery).json["Resent"] == 1
         eventually(lambda: len(receiver.of("e")) == sent + 1, 30, what="it is sent again")
-        time.sleep(1)
+        daemon.api().events([account.event("behind")])
+        receiver.wait_for("behind")  # what was owed before it has been sent
         assert len(receiver.of("e")) == sent + 1
         assert sql(doubt.uri, "SELECT resend_no FROM event WHERE event_id='e'") == "1"
     finally:

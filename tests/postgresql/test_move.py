@@ -44,7 +44,7 @@ def begin(source, target, *options):
                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
 
-def move(source, target, *options, status=0):
+def move_once(source, target, *options):
     process = begin(source, target, *options)
     try:
         said = process.communicate(timeout=120)[0]
@@ -52,8 +52,18 @@ def move(source, target, *options, status=0):
         process.kill()
         raise AssertionError("the move does not end: " + process.communicate()[0]) from None
     print(said)
-    assert process.returncode == status, said
-    return said
+    return process.returncode, said
+
+
+def move(source, target, *options, status=0):
+    """What it says. Where this machine was too slow for a switch of 1.5 s, three times, the command is
+    run again, as it says itself."""
+    found, all_said = move_once(source, target, *options)
+    while found == 1 and status == 0 and all_said.count("--store is in use again") in (3, 6):
+        found, said = move_once(source, target, *options)
+        all_said += said
+    assert found == status, all_said
+    return all_said
 
 
 def move_killed_at(step, source, target):
@@ -238,7 +248,7 @@ def test_a_switch_that_would_take_too_long_is_taken_back(pair, receiver):
     load = Load(pair, receiver)
     make_switch_slow(pair)
     said = move(pair.old, pair.new)
-    assert said.count("switching") == 2
+    assert said.count("switching") >= 2
     assert said.index("--store is in use again") < said.index("2 of 2 nodes use --to")
     load.wait_more()
     load.end()

@@ -210,16 +210,19 @@ def test_any_node_takes_any_request(cluster, receiver):
     assert c.api().patch("/api/v1/apps/" + first.app_id, {"TimeoutSeconds": 7}).status == 200
     found = b.api().patch("/api/v1/apps/" + first.app_id, {"Name": "Other"}).json
     assert (found["MaxConcurrency"], found["TimeoutSeconds"], found["Name"]) == (3, 7, "Other")
-    assert b.api().get("/api/v1/system").json["Nodes"]["Alive"] == 3
+    eventually(lambda: b.api().get("/api/v1/system").json["Nodes"]["Alive"] == 3)
 
     # How an endpoint does is known to the node that delivers to it: whoever is asked asks that one.
     def succeeded(node, account):
-        found = node.api().get("/api/v1/apps/%s/endpoints" % account.app_id).json["Endpoints"]
-        return sum(endpoint["Succeeded1h"] for endpoint in found)
+        answer = node.api().get("/api/v1/apps/%s/endpoints" % account.app_id)
+        assert answer.status in (200, 503), answer  # 503: the other node did not answer in time
+        return sum(endpoint["Succeeded1h"] for endpoint in answer.json["Endpoints"]) if answer.status == 200 else -1
+
+    def told_alike(account):
+        return len({succeeded(node, account) for node in everyone}) == 1 and succeeded(a, account) >= 0
 
     for account in accounts:
-        eventually(lambda w=account: len({succeeded(node, w) for node in everyone}) == 1, 30)
-    assert sum(succeeded(a, account) for account in accounts) > 0
+        eventually(lambda w=account: told_alike(w))
 
     # A URL that is changed at one node is what the owner sends to.
     with_new = accounts[1]
@@ -314,7 +317,9 @@ def test_what_one_node_erases_leaves_the_memory_of_all(cluster):
         cluster.wait_even("a", "b")
         accounts = cluster.accounts(2, receiver.url, a)
         for account, node in zip(accounts, (a, b)):
-            account.patch(MaxConcurrency=4)
+            account.patch(MaxConcurrency=4, TimeoutSeconds=30)
+        cluster.accounts(1, None, a)  # known at each node: so the limits are, too
+        for account, node in zip(accounts, (a, b)):
             node.api().events([account.event("%s-%d" % (account.app_id, i), PanelistId="gone")
                                for i in range(30)])
         eventually(lambda: len(receiver.requests) == 8, 30, what="the first ones are being tried")
@@ -340,7 +345,7 @@ def test_the_cap_holds_over_nodes_whose_clocks_differ(cluster, receiver):
     account = cluster.accounts(1, receiver.url, a)[0]
     account.patch(DisqualificationReward=0.5, DisqualificationCap=6)
     eventually(lambda: b.api().get("/api/v1/apps/" + account.app_id)
-               .json["DisqualificationReward"] == 0.5, 10)
+               .json.get("DisqualificationReward") == 0.5)
 
     def report(node, name):
         for i in range(20):
@@ -351,7 +356,8 @@ def test_the_cap_holds_over_nodes_whose_clocks_differ(cluster, receiver):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(PATIENCE)
+        thread.join(60 * PATIENCE)
+        assert not thread.is_alive()
     rewards = [row["Reward"] for row in a.api().get("/api/v1/callbacks", query={
         "partnerId": account.partner_id, "limit": 500}).json["Items"]]
     assert len(rewards) == 40
@@ -462,7 +468,7 @@ def test_a_node_ends_while_a_recovery_is_counted(cluster, database, receiver):
             "From": "2020-01-01T00:00:00Z", "To": "2099-01-01T00:00:00Z", "States": ["dead"]})
         eventually(lambda: sql(database, "SELECT count(*) FROM pg_stat_activity WHERE query LIKE"
                                          " '%GROUP BY app_no%' AND wait_event_type='Lock'") == "1",
-                   20)
+                   what="it is being counted")
         a.process.send_signal(signal.SIGTERM)
         let_go(asked)
     assert a.process.wait(60 * PATIENCE) == 0, a.log_text()[-2000:]

@@ -17,11 +17,14 @@ def cluster(tmp_path, database):
 
 def test_an_attempt_under_way_elsewhere_is_the_last(cluster):
     gate = threading.Event()
-    receiver = Receiver(lambda r: 404 if gate.wait(20) else 503)
+    receiver = Receiver(lambda r: 404 if gate.wait(60) else 503)
     a, _ = cluster.start("a", schedule="1s,1s,1s,1s,1h"), cluster.start("b", schedule="1s,1s,1s,1s,1h")
     cluster.wait_even("a", "b")
     accounts = cluster.accounts(8, receiver.url, a)
     api = a.api()
+    for account in accounts:
+        account.patch(TimeoutSeconds=30)
+    cluster.accounts(1, receiver.url, a)  # known at each node: so the timeouts are, too
 
     def of(panelist):
         return [r.json["RewardId"] for r in receiver.requests if r.json["PanelistId"] == panelist]
@@ -45,7 +48,7 @@ def test_an_attempt_under_way_elsewhere_is_the_last(cluster):
 
 def test_a_node_that_was_paused_looks_for_erasures_before_it_sends(cluster):
     gate = threading.Event()
-    receiver = Receiver(lambda r: 200 if r.json["PanelistId"] != "zebra" or gate.wait(20) else 503)
+    receiver = Receiver(lambda r: 200 if r.json["PanelistId"] != "zebra" or gate.wait(60) else 503)
     a, b = cluster.start("a"), cluster.start("b")
     cluster.wait_even("a", "b")
     accounts = cluster.accounts(8, receiver.url, a)
@@ -55,7 +58,7 @@ def test_a_node_that_was_paused_looks_for_erasures_before_it_sends(cluster):
         return [r.json["RewardId"] for r in receiver.requests if r.json["PanelistId"] == panelist]
 
     def patch(account):
-        return api.patch("/api/v1/apps/" + account.app_id, {"MaxConcurrency": 1}, query={"partnerId": account.partner_id})
+        return api.patch("/api/v1/apps/" + account.app_id, {"MaxConcurrency": 1, "TimeoutSeconds": 30}, query={"partnerId": account.partner_id})
 
     assert all(patch(i).status == 200 for i in accounts)
     cluster.accounts(1, receiver.url, a)  # known at each node: so the limits are, too

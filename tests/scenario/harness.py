@@ -140,9 +140,11 @@ class Daemon:
         return self
 
     def log_text(self, begin=0):
+        """Its whole lines: the last one may be half written."""
         with open(self.directory / "daemon.log", "rb") as f:
             f.seek(begin)
-            return f.read().decode(errors="replace")
+            text = f.read()
+        return text[:text.rfind(b"\n") + 1].decode(errors="replace")
 
     def kill(self):
         self.process.send_signal(signal.SIGKILL)

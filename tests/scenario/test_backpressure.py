@@ -50,7 +50,7 @@ def test_the_disk_reserve_refuses_before_anything_breaks(tmp_path):
                 free = os.statvfs(tmp_path / "small").f_bavail * 4096
                 foreign.write(b"x" * max(0, free - 90 * MIB))
             refused = eventually(lambda: (lambda r: r if r.status != 202 else None)(
-                post(d, [a.event("x-%d" % time.monotonic_ns())])), 20, 0.1)
+                post(d, [a.event("x-%d" % time.monotonic_ns())])), step_s=0.1)
             assert refused.status == 503
             assert "reserve" in refused.json["detail"]
             assert_not_ready(d, "disk_reserve")
@@ -179,13 +179,13 @@ def test_as_many_wait_as_may(own_daemon):
     a = Account(d, receiver.url)
     d.api().events([a.event("w-%d" % i) for i in range(150)])  # the bound is looked at between requests
     refused = eventually(lambda: (lambda r: r if r.status != 202 else None)(
-        post(d, [a.event("x-%d" % time.monotonic_ns())])), 20, 0.1)
+        post(d, [a.event("x-%d" % time.monotonic_ns())])), step_s=0.1)
     assert refused.status == 429
     assert "wait" in refused.json["detail"]
     assert_not_ready(d, "waiting")
     says["status"] = 200
     eventually(lambda: d.api(None).get("/readyz").status == 200, 60)
-    eventually(lambda: post(d, [a.event("after")]).status == 202, 20, 0.2)
+    eventually(lambda: post(d, [a.event("after")]).status == 202, step_s=0.2)
     receiver.wait_for("after")
     receiver.close()
 

@@ -90,7 +90,7 @@ def test_what_cannot_be_copied_is_said(tmp_path):
             (["backup", "--store", "postgresql://x", "f"], 2, "sqlite:DIR"),
             (["backup", "--store", "sqlite:%s" % (tmp_path / "none"), str(tmp_path / "f")], 1,
              "cannot be read")):
-        done = subprocess.run([BINARY, *arguments], capture_output=True, text=True, timeout=20)
+        done = subprocess.run([BINARY, *arguments], capture_output=True, text=True, timeout=60)
         assert done.returncode == status
         assert words in done.stderr
     assert not (tmp_path / "f").exists()
@@ -101,5 +101,5 @@ def test_nothing_is_left_of_a_copy_that_failed(tmp_path):
     for end in ("", "-journal", "-wal", "-shm"):
         (tmp_path / ("f.part" + end)).write_bytes(b"x")
     done = subprocess.run([BINARY, "backup", "--store", "sqlite:%s" % (tmp_path / "none"), tmp_path / "f"],
-                          capture_output=True, timeout=20)
+                          capture_output=True, timeout=60)
     assert done.returncode == 1 and list(tmp_path.iterdir()) == []

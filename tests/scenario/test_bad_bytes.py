@@ -165,7 +165,7 @@ def test_what_receivers_answer(own_daemon, bad):
     ["serve", "--public-url", b"http://\xed\xa0\x80/"], ["verify", "--secret", b"\xffsecret"]])
 def test_words_of_the_command_line(arguments, tmp_path):
     result = subprocess.run([BINARY] + arguments, env=dict(os.environ, POSTBACKD_API_KEY=OPERATOR_KEY), stdin=subprocess.DEVNULL,
-                            cwd=tmp_path, capture_output=True, timeout=10)
+                            cwd=tmp_path, capture_output=True, timeout=60)
     assert result.returncode == 2 and b"not valid UTF-8" in result.stderr and len(result.stderr.splitlines()) == 1
 
 

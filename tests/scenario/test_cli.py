@@ -217,7 +217,7 @@ def test_wrong_words_are_one_line_and_exit_2(arguments, words, tmp_path):
     arguments = list(arguments)
     if arguments[:1] == ["serve"] and "--store" not in arguments:
         arguments[1:1] = ["--store", "sqlite:%s" % (tmp_path / "store")]
-    assert_one_line(run(*arguments, timeout=10), 2, *words)
+    assert_one_line(run(*arguments, timeout=60), 2, *words)
     assert not (tmp_path / "store").exists()
 
 
@@ -226,7 +226,7 @@ def test_wrong_words_are_one_line_and_exit_2(arguments, words, tmp_path):
                                         ("ALLOW_DESTINATION", "10.0.0.0/8,x"), ("STORE", "file:x")])
 def test_wrong_values_of_the_environment(name, value, tmp_path):
     arguments = [] if name == "STORE" else ["--store", "sqlite:%s" % (tmp_path / "store")]
-    result = run("serve", *arguments, timeout=10, **{"POSTBACKD_" + name: value})
+    result = run("serve", *arguments, timeout=60, **{"POSTBACKD_" + name: value})
     assert_one_line(result, 2, name.lower().replace("_", "-") if name not in ("OPERATOR_KEY", "MASTER_KEY") else "")
     if name.endswith("_KEY"):
         assert re.search("operator|master", result.stderr.decode(), re.I) and value not in result.stderr.decode()
@@ -241,7 +241,7 @@ def test_wrong_values_of_the_environment(name, value, tmp_path):
 def test_wrong_config_files(text, words, tmp_path):
     path = tmp_path / "postbackd.conf"
     path.write_text(text)
-    assert_one_line(run("serve", "--config", path, "--store", "sqlite:%s" % (tmp_path / "s"), timeout=10), 2, *words)
+    assert_one_line(run("serve", "--config", path, "--store", "sqlite:%s" % (tmp_path / "s"), timeout=60), 2, *words)
 
 
 def test_an_unknown_variable_only_warns(tmp_path):
@@ -295,7 +295,7 @@ def test_config_by_variable(tmp_path):
 @pytest.mark.sqlite("one daemon to a directory")
 def test_a_second_daemon_on_the_same_store_is_refused(own_daemon):
     d = own_daemon.start()
-    result = run("serve", "--listen", "127.0.0.1:0", "--store", d.store(), timeout=20)
+    result = run("serve", "--listen", "127.0.0.1:0", "--store", d.store(), timeout=60)
     assert result.returncode not in (0, 2) and result.stderr
     assert d.api(None).get("/readyz").status == 200
 
@@ -307,7 +307,7 @@ def test_sigterm_ends_with_0_and_the_key_file_is_private(own_daemon):
     assert len(made) == 1 and made[0].stat().st_mode & 0o777 == 0o600
     assert "master" in d.log_text()
     d.process.send_signal(signal.SIGTERM)
-    assert d.process.wait(20) == 0
+    assert d.process.wait(60) == 0
 
 
 def test_a_master_key_of_the_environment_makes_no_file(tmp_path):
@@ -315,7 +315,7 @@ def test_a_master_key_of_the_environment_makes_no_file(tmp_path):
     a = Account(d)
     assert d.stop() == 0
     assert not list((tmp_path / "store").glob("*.key"))
-    wrong = run("serve", "--listen", "127.0.0.1:0", "--store", d.store(), timeout=20,
+    wrong = run("serve", "--listen", "127.0.0.1:0", "--store", d.store(), timeout=60,
                 POSTBACKD_MASTER_KEY="cd" * 32)
     assert wrong.returncode not in (0, None) and wrong.stderr
     d.start()
@@ -404,7 +404,7 @@ class Receive:
     def stop(self):
         self.process.terminate()
         self.process.stdout.close()
-        return self.process.wait(10)
+        return self.process.wait(60)
 
 
 def test_receive_verifies_what_the_daemon_sends(daemon):

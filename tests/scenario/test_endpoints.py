@@ -43,7 +43,8 @@ def test_a_life_of_an_endpoint(own_daemon):
         says["status"] = 503
         before = time.time()
         daemon.api().events([a.event("bad-%d" % i) for i in range(20)])
-        found = eventually(lambda: endpoint(daemon, a)["State"] == "suspended" and endpoint(daemon, a))
+        # Between two tries: while one is under way, none is next.
+        found = eventually(lambda: (e := endpoint(daemon, a))["State"] == "suspended" and e["InFlight"] == 0 and e)
         assert found["Waiting"] == 20
         assert found["DrainSeconds"] is None
         assert found["OldestWaitingAt"] >= time.strftime("%Y-%m-%dT%H:%M", time.gmtime(before - 60))
@@ -77,7 +78,7 @@ def test_a_host_that_is_down_and_a_pause(own_daemon):
     try:
         a = Account(daemon, receiver.url)
         daemon.api().events([a.event("one")])
-        found = eventually(lambda: endpoint(daemon, a)["State"] == "paused" and endpoint(daemon, a))
+        found = eventually(lambda: (e := endpoint(daemon, a))["State"] == "paused" and e)
         assert found["LastError"]["Status"] == 429
         says["now"] = 200
         daemon.api().wait_state("one", a.partner_id, "delivered")

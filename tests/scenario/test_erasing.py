@@ -48,12 +48,12 @@ def test_what_lanes_have_in_hand_is_erased_too(own_daemon):
     hold = threading.Event()
 
     def echo(request):
-        hold.wait(20)
+        hold.wait(60)
         return 404, {"X-Echo": request.json["RewardId"]}, request.body
 
     d = own_daemon.start()
     r = Receiver(echo)
-    a = Account(d, r.url, MaxConcurrency=4)
+    a = Account(d, r.url, MaxConcurrency=4, TimeoutSeconds=30)
     query = {"partnerId": a.partner_id}
     d.api().events([a.event("e-%d" % i, PanelistId="erase-me-ü") for i in range(30)])
     eventually(lambda: len(r.requests) == 4, what="the first ones are being tried")

@@ -23,10 +23,11 @@ ATTEMPT = ["RewardId", "AppId", "ClientId", "RewardType", "State"] + SHORT
 STATEMENT = ["Day", "AppId", "Final", "Count", "Reward", "RevenueAmount", "Digest"]
 
 
-def command(daemon, *words, port=None):
+def command(daemon, *words, server=None):
     for option, day in (("--start-date", FIRST), ("--end-date", LAST)):
         words += () if option in words else (option, day)
-    return [BINARY, "export", "--url", "http://127.0.0.1:%d" % (port or daemon.port), *words]
+    host, port = server or ("127.0.0.1", daemon.port)
+    return [BINARY, "export", "--url", "http://%s:%d" % (host, port), *words]
 
 
 def environment(key=None, **more):
@@ -189,7 +190,7 @@ def test_a_killed_run_goes_on_to_the_same_bytes(daemon, world, tmp_path, kind, c
     # Another export does not write over it, one that can reach nobody leaves it as it is, ...
     refused = export(daemon, *words, "--app", a.app_id, str(cut))
     assert (refused.returncode, "another export" in refused.stderr) == (1, True)
-    assert subprocess.run(command(daemon, *words, str(cut), port=1), env=environment(), capture_output=True,
+    assert subprocess.run(command(daemon, *words, str(cut), server=("127.0.0.1", 1)), env=environment(), capture_output=True,
                           timeout=60).returncode == 1
     assert state.exists()
     # ... and the same command again goes on.
@@ -222,7 +223,8 @@ class Forwards(http.server.BaseHTTPRequestHandler):
 
 
 def forward(daemon, port=0):
-    server = http.server.HTTPServer(("127.0.0.1", port), Forwards)
+    """At an address of its own, where nobody takes its port while it is away."""
+    server = http.server.HTTPServer(("127.0.0.9", port), Forwards)
     server.daemon_port = daemon.port
     return server
 
@@ -232,7 +234,7 @@ def test_it_waits_for_a_server_that_is_away(daemon, world, tmp_path):
     words, file = ("rewards", "--partner", a.partner_id), tmp_path / "rewards"
     server = forward(daemon)
     port = server.server_port
-    with subprocess.Popen(command(daemon, *words, str(file), port=port), env=environment(), text=True,
+    with subprocess.Popen(command(daemon, *words, str(file), server=server.server_address), env=environment(), text=True,
                           stderr=subprocess.PIPE) as run:
         server.handle_request()
         server.server_close()

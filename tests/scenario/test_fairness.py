@@ -56,7 +56,7 @@ def limited(daemon, name):
 # --- test callbacks ------------------------------------------------------------------------------
 
 def test_an_account_has_few_test_callbacks_at_once(daemon, hanging):
-    a, b = Account(daemon, hanging.url), Account(daemon, hanging.url)
+    a, b = (Account(daemon, hanging.url, TimeoutSeconds=30) for _ in range(2))
     keys = [a.key("callbacks:write"), a.key("callbacks:write")]
     path = "/api/v1/apps/%s/test-callback"
     body = {"RewardType": "survey_completed", "PanelistId": "u"}
@@ -80,7 +80,7 @@ def test_an_account_has_few_test_callbacks_at_once(daemon, hanging):
 
 def test_test_callbacks_have_few_of_a_hosts_seats(daemon, hanging):
     """Of many accounts together, too: what is delivered to that host is not held up."""
-    accounts = [Account(daemon, hanging.url) for _ in range(3)]
+    accounts = [Account(daemon, hanging.url, TimeoutSeconds=30) for _ in range(3)]
     body = {"RewardType": "survey_completed", "PanelistId": "u"}
     with ThreadPoolExecutor(12) as pool:
         asked = [pool.submit(Api(daemon.port, key).post, "/api/v1/apps/%s/test-callback" % a.app_id, body)

@@ -17,14 +17,14 @@ def test_a_410_from_the_url_before_leaves_the_new_one_alone(daemon):
 
     def slow_goodbye(request):
         asked.set()
-        patched.wait(10)
+        patched.wait(60)
         return 410
 
     old, new = Receiver(slow_goodbye), Receiver()
     try:
-        account = Account(daemon, old.url)
+        account = Account(daemon, old.url, TimeoutSeconds=30)
         daemon.api().events([account.event("gone-1")])
-        assert asked.wait(10)
+        assert asked.wait(60)
         account.patch(SuccessCallbackUrl=new.url)
         patched.set()
         assert daemon.api().wait_state("gone-1", account.partner_id, "dead")["Reason"] == "gone"

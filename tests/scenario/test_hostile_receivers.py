@@ -11,7 +11,7 @@ import time
 import pytest
 
 from harness import Account, Daemon, Receiver, eventually
-from raw import Authority, RawServer, answer, reset
+from raw import Authority, RawServer, answer, reset, timeout_for
 
 OK = answer(200, b"ok")
 
@@ -179,14 +179,14 @@ class Field:
                              "--reads-per-minute", "100000", schedule="5s,5s").start()
         self.healthy_receiver = Receiver()
         self.healthy = Account(self.daemon, self.healthy_receiver.url)
-        for name, (behave, *_) in PLAIN.items():
-            self.account(name, self.server(behave).url())
-        for name, (context, *_) in TLS.items():
-            self.account(name, self.server(keep(OK), contexts[context]).url("https", "localhost"))
+        for name, (behave, wanted, *_) in PLAIN.items():
+            self.account(name, self.server(behave).url(), wanted)
+        for name, (context, wanted, *_) in TLS.items():
+            self.account(name, self.server(keep(OK), contexts[context]).url("https", "localhost"), wanted)
         self.account("refused", "http://127.0.0.1:%d/" % nobody_there())
         deaf = Deaf()
         self.servers.append(deaf)
-        self.account("deaf", "http://127.0.0.1:%d/" % deaf.port)
+        self.account("deaf", "http://127.0.0.1:%d/" % deaf.port, "connect_timeout")
         plain = Greeter(b"HTTP/1.1 400 Bad Request\r\n\r\n")
         self.servers.append(plain)
         self.account("tls_to_plain", "https://localhost:%d/" % plain.port)
@@ -200,8 +200,8 @@ class Field:
         self.servers.append(RawServer(behave, tls))
         return self.servers[-1]
 
-    def account(self, name, url):
-        self.accounts[name] = Account(self.daemon, url, TimeoutSeconds=3)
+    def account(self, name, url, wanted=None):
+        self.accounts[name] = Account(self.daemon, url, TimeoutSeconds=timeout_for(wanted))
 
     def close(self):
         for s in [*self.servers, self.healthy_receiver]:
@@ -230,7 +230,7 @@ def test_attempt_says_what_happened(field, name):
         found = field.daemon.api().callback("h-" + name, account.partner_id)
         return found if found["Attempts"] else None
 
-    found = eventually(attempted, 30, 0.05, "an attempt of " + name)
+    found = eventually(attempted, 60, 0.05, "an attempt of " + name)
     attempt = found["Attempts"][0]
     assert (attempt["Class"], attempt["Status"]) == (wanted_class, status), attempt
     assert attempt["Number"] == 1 and attempt["Manual"] is False

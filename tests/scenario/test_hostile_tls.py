@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from harness import Account, Daemon, Receiver, eventually
-from raw import Authority
+from raw import Authority, timeout_for
 
 ALERT_HANDSHAKE_FAILURE = b"\x15\x03\x03\0\2\2\x28"
 
@@ -172,9 +172,9 @@ def field(tmp_path_factory):
                     "--reads-per-minute", "100000", schedule="30s").start()
     healthy_receiver, servers, accounts = Receiver(), [], {}
     healthy = Account(daemon, healthy_receiver.url)
-    for name, (make, *_) in CASES.items():
+    for name, (make, wanted, _) in CASES.items():
         servers.append(make(certificate))
-        accounts[name] = Account(daemon, servers[-1].url(), TimeoutSeconds=3)
+        accounts[name] = Account(daemon, servers[-1].url(), TimeoutSeconds=timeout_for(wanted))
     daemon.api().events([a.event("h-" + name) for name, a in accounts.items()])
     daemon.api().events([healthy.event("good-%d" % i) for i in range(100)])
     yield daemon, accounts, healthy_receiver, certificate
@@ -184,7 +184,7 @@ def field(tmp_path_factory):
 
 
 def first_attempt(daemon, account, name):
-    return eventually(lambda: daemon.api().callback(name, account.partner_id)["Attempts"], 30, 0.05,
+    return eventually(lambda: daemon.api().callback(name, account.partner_id)["Attempts"], 60, 0.05,
                       "an attempt of " + name)[0]
 
 

@@ -15,7 +15,7 @@ from harness import Account, Daemon, assert_signed, eventually
 from http2 import (CONTINUATION, DATA, END_HEADERS, END_STREAM, HEADERS, PING, PRIORITY,
                    PUSH_PROMISE, RST_STREAM, SETTINGS, WINDOW_UPDATE, Http2Server, frame, goaway,
                    headers, packed, rst, settings)
-from raw import Authority, RawServer, answer
+from raw import Authority, RawServer, answer, timeout_for
 
 
 def answering(connection):
@@ -212,8 +212,8 @@ class Field:
         self.node = NodeReceiver(self.certificate)
         self.servers.append(self.node)
         self.healthy = Account(self.daemon, self.node.url(), MaxConcurrency=64)
-        for name, (behave, *_) in CASES.items():
-            self.account(name, self.server(behave).url())
+        for name, (behave, wanted, *_) in CASES.items():
+            self.account(name, self.server(behave).url(), TimeoutSeconds=timeout_for(wanted))
         self.account("http1", self.server(answering, answer(400)).url())
 
     def server(self, behave, greeting=settings()):
@@ -228,7 +228,7 @@ class Field:
         def attempted():
             found = self.daemon.api().callback("h-" + name, self.accounts[name].partner_id)
             return found if found["Attempts"] else None
-        return eventually(attempted, 30, 0.05, "an attempt of " + name)
+        return eventually(attempted, 60, 0.05, "an attempt of " + name)
 
     def close(self):
         for s in self.servers:

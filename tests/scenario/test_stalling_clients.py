@@ -76,16 +76,18 @@ class SlowUpload:
 
 
 def assert_served(d, account, event_id):
-    assert d.api().get("/healthz", key=None, timeout=10).status == 200
-    assert d.api().post("/api/v1/links/check", {}, key=None, timeout=10).status == 400
-    d.api().events([account.event(event_id)], timeout=10)
+    assert d.api().get("/healthz", key=None, timeout=20).status == 200
+    assert d.api().post("/api/v1/links/check", {}, key=None, timeout=20).status == 400
+    d.api().events([account.event(event_id)], timeout=20)
 
 
-@pytest.mark.parametrize("tls, attack, step", ((True, answers_not_taken, 2), (True, bodies_of_streams, 5),
-                                               (True, bodies_of_a_key, 5),
-                                               (True, bodies_of_a_key_without_room, 5),
-                                               (False, bodies_of_connections, 500)))
-def test_who_stalls_shuts_nobody_out(tmp_path, tls, attack, step):
+# Where bodies wait for room, those that waited long enough are refused, and need not be closed.
+@pytest.mark.parametrize("tls, attack, step, met", ((True, answers_not_taken, 2, "connections_closed"),
+                                                    (True, bodies_of_streams, 5, "connections_closed"),
+                                                    (True, bodies_of_a_key, 5, "connections_closed"),
+                                                    (True, bodies_of_a_key_without_room, 5, "bodies_waited"),
+                                                    (False, bodies_of_connections, 500, "connections_closed")))
+def test_who_stalls_shuts_nobody_out(tmp_path, tls, attack, step, met):
     d = (HttpsDaemon if tls else Daemon)(tmp_path, "--loops", "1").start()
     account = Account(d)
     upload = SlowUpload(d, "/api/v1/events", [account.event("slow")], KEY)
@@ -100,7 +102,7 @@ def test_who_stalls_shuts_nobody_out(tmp_path, tls, attack, step):
     for i in range(10):
         assert_served(d, account, "after-%d" % i)
     assert (upload.end(), signing_in.end()) == (202, 401)
-    assert d.metrics()["postbackd_http_connections_closed_total"] > 0  # the attack was big enough
+    assert d.metrics()["postbackd_http_%s_total" % met] > 0  # the attack was big enough
     for s in stalled:
         s.close()
     assert d.stop() == 0

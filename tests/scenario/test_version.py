@@ -7,7 +7,7 @@ BINARY = os.environ.get("POSTBACKD_BIN", "build/postbackd")
 
 
 def run(*arguments):
-    return subprocess.run([BINARY, *arguments], capture_output=True, text=True, timeout=10)
+    return subprocess.run([BINARY, *arguments], capture_output=True, text=True, timeout=60)
 
 
 def test_version_names_the_program():
