@@ -205,6 +205,28 @@ class Daemon:
         shutil.rmtree(self.dir, ignore_errors=True)
 
 
+class Reader:
+    """One connection that is kept, as a browser keeps it."""
+
+    def __init__(self, daemon):
+        self.connection = http.client.HTTPConnection("127.0.0.1", daemon.port, timeout=300)
+
+    def ask(self, method, path, body=None):
+        """Milliseconds until the answer was read, and the answer."""
+        begin = time.monotonic()
+        self.connection.request(method, path, body, {"X-Api-Key": KEY, "Content-Type": "application/json"})
+        answer = self.connection.getresponse()
+        data = answer.read()
+        if answer.status >= 300:
+            raise RuntimeError("%s: %d %s" % (path, answer.status, data[:300]))
+        return (time.monotonic() - begin) * 1000, data
+
+    def search(self, query):
+        """Milliseconds, and the callbacks found."""
+        ms, data = self.ask("GET", "/api/v1/callbacks?partnerId=bench_p0" + query)
+        return ms, json.loads(data)["Items"]
+
+
 def memory_parts(daemon):
     """What its memory is made of, as it says itself."""
     mib = {k.split('"')[1]: v / 2 ** 20 for k, v in daemon.metrics().items() if k.startswith("postbackd_memory_bytes")}

@@ -1,18 +1,21 @@
 /* Fills a store with callbacks that wait, through the store's own code and without HTTP.
  *
- *     fill DIR CALLBACKS FIRST CLIENTS [log | log-of-callbacks]
+ *     fill DIR CALLBACKS FIRST CLIENTS [log | log-of-callbacks [DAYS]]
  *
  * No daemon may run on DIR, and one must have made the clients bench_FIRST to
  * bench_(FIRST+CLIENTS-1) in it: the events are theirs in turn, survey_completed with random
  * EventIds, accepted now. `log` leaves the journal at its bound: SQLite is held back while the
  * memtables fill, and the process ends by SIGKILL once the store takes no more. `log-of-callbacks`
  * makes what people search in instead: the first 20 are ad_hoc, the others surveys and offers, and
- * each has had its one try: 1 in 5,000 is dead, the others are delivered. Prints how many events it
- * was told are durable. */
+ * each has had its one try: 1 in 5,000 is dead, the others are delivered; with DAYS
+ * they have occurred one after the other in the last DAYS days, those of more than 30 days ago were
+ * imported, so that they have neither body nor try, as if both were purged. Prints how many events
+ * it was told are durable. */
 #include "accounts/changes.h"
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "daemon/master_key.h"
+#include "domain/clock.h"
 #include "store/store_open.h"
 
 #include <pthread.h>
@@ -27,6 +30,7 @@
 #define FLIGHTS 8u
 #define PANELISTS 100000u
 #define CALLBACKS_OF_PANELIST 100u /* in a log: as many in a small store as in a large one */
+#define KEPT_MS (30 * DAY_MS)      /* the bodies and attempts of older ones are purged */
 #define FULL_AFTER_S 3             /* nothing accepted for so long: the store takes no more */
 
 struct texts {
@@ -49,7 +53,8 @@ static struct {
     struct accounts *accounts;
     struct client **clients;
     struct app **apps;
-    size_t client_count, next_client, panelists;
+    size_t client_count, next_client, panelists, wanted;
+    int64_t span_ms; /* the first of all has occurred so long ago */
     struct rng rng;
     pthread_mutex_t mutex;
     pthread_cond_t wake;
@@ -164,8 +169,16 @@ static void set_type(struct candidate *c, unsigned long long at, unsigned long l
     }
 }
 
+static int64_t age_ms(size_t number)
+{
+    if (number >= fill.wanted)
+        return 0;
+    return (int64_t)((double)fill.span_ms * (double)(fill.wanted - number) / (double)fill.wanted);
+}
+
 static struct candidate generate(struct texts *to, int64_t now_ms)
 {
+    int64_t age = age_ms(fill.next_client);
     unsigned long long a = rng_next(&fill.rng), b = rng_next(&fill.rng);
     size_t number = fill.next_client++, at = number % fill.client_count;
     snprintf(to->event_id, sizeof to->event_id, "%016llx%010llx", a, b & 0xffffffffffu);
@@ -175,9 +188,9 @@ static struct candidate generate(struct texts *to, int64_t now_ms)
         .client_no = fill.clients[at]->client_no,
         .integration = INTEGRATION_SDK,
         .type = EVENT_SURVEY_COMPLETED,
-        .deliver = true,
+        .deliver = age < KEPT_MS,
         .has_revenue = true,
-        .occurred_ms = now_ms,
+        .occurred_ms = now_ms - age,
         .revenue_micros = (int64_t)(b % 5000000),
         .event_id = str_of(to->event_id),
         .client_id = fill.clients[at]->id,
@@ -190,7 +203,7 @@ static struct candidate generate(struct texts *to, int64_t now_ms)
     return c;
 }
 
-static struct outcome end_of(const struct candidate *c, uint64_t event_no)
+static struct outcome end_of(const struct candidate *c, int64_t at_ms, uint64_t event_no)
 {
     bool dead = event_no % 5000 == 0;
     return (struct outcome){
@@ -199,7 +212,7 @@ static struct outcome end_of(const struct candidate *c, uint64_t event_no)
         .lane = lane_of(c->terms->app_no, event_lane(c->type)),
         .has_attempt = true,
         .attempt = {.number = 1,
-                    .at_ms = c->occurred_ms,
+                    .at_ms = at_ms,
                     .duration_ms = 12,
                     .status = dead ? 410 : 200,
                     .class = dead ? ATTEMPT_GONE : ATTEMPT_OK,
@@ -233,13 +246,20 @@ static void flight_done(struct task *task)
         give_back(f);
         return;
     }
+    size_t count = 0;
     for (size_t i = 0; i < f->batch.count; i++)
-        f->ends[i] = end_of(&f->items[i], f->batch.verdicts[i].event_no);
+        if (f->items[i].deliver)
+            f->ends[count++] =
+                end_of(&f->items[i], f->batch.received_ms, f->batch.verdicts[i].event_no);
+    if (count == 0) {
+        give_back(f);
+        return;
+    }
     f->outcomes = (struct outcome_batch){
         .done = {.run = ends_done},
         .reply_to = &fill.executor,
         .items = f->ends,
-        .count = f->batch.count,
+        .count = count,
     };
     store_record(fill.store, &f->outcomes);
 }
@@ -346,10 +366,11 @@ static void fill_log(const char *directory)
 int main(int argc, char **argv)
 {
     if (argc < 5) {
-        fprintf(stderr, "usage: fill DIR CALLBACKS FIRST CLIENTS [log | log-of-callbacks]\n");
+        fprintf(stderr,
+                "usage: fill DIR CALLBACKS FIRST CLIENTS [log | log-of-callbacks [DAYS]]\n");
         return 2;
     }
-    size_t wanted = strtoul(argv[2], NULL, 10);
+    fill.wanted = strtoul(argv[2], NULL, 10);
     uint64_t seed;
     env_random(env_real(), &seed, sizeof seed);
     rng_seed(&fill.rng, seed);
@@ -358,12 +379,13 @@ int main(int argc, char **argv)
     pthread_mutex_init(&fill.mutex, NULL);
     pthread_cond_init(&fill.wake, NULL);
     fill.tried = argc > 5 && strcmp(argv[5], "log-of-callbacks") == 0;
-    fill.panelists = fill.tried ? wanted / CALLBACKS_OF_PANELIST + 1 : PANELISTS;
+    fill.span_ms = argc > 6 ? strtol(argv[6], NULL, 10) * DAY_MS : 0;
+    fill.panelists = fill.tried ? fill.wanted / CALLBACKS_OF_PANELIST + 1 : PANELISTS;
     open_store(argv[1]);
     find_clients(strtoul(argv[3], NULL, 10), strtoul(argv[4], NULL, 10));
     for (size_t i = 0; i < FLIGHTS; i++)
         fill.free[fill.free_count++] = xcalloc(1, sizeof(struct flight));
-    fill_up(wanted);
+    fill_up(fill.wanted);
     wait_applied();
     if (argc > 5 && !fill.tried)
         fill_log(argv[1]);

@@ -12,8 +12,6 @@ it is not there. Latency is that of 300 single events a second to bench/sink, wi
 people who click through all the searches, in alternating slices.
 """
 import datetime
-import http.client
-import json
 import os
 import statistics
 import subprocess
@@ -21,25 +19,9 @@ import sys
 import threading
 import time
 
-from common import BUILD, DAEMON_CORE, KEY, LOAD_CORE, Daemon, ages, free_port, header, pinned, row, spread, wait_port
+from common import BUILD, DAEMON_CORE, LOAD_CORE, Daemon, Reader, ages, free_port, header, pinned, row, spread, wait_port
 
 APPS, RATE, SLICE_S, SLICES, PEOPLE, PAUSE_S = 20, 300, 10, 4, 4, 0.25
-
-
-class Reader:
-    """One connection that is kept, as a browser keeps it."""
-
-    def __init__(self, daemon):
-        self.connection = http.client.HTTPConnection("127.0.0.1", daemon.port, timeout=120)
-
-    def search(self, query):
-        begin = time.monotonic()
-        self.connection.request("GET", "/api/v1/callbacks?partnerId=bench_p0" + query, headers={"X-Api-Key": KEY})
-        answer = self.connection.getresponse()
-        data = answer.read()
-        if answer.status != 200:
-            raise RuntimeError("%s: %d %s" % (query, answer.status, data[:300]))
-        return (time.monotonic() - begin) * 1000, json.loads(data)["Items"]
 
 
 def filled(callbacks, sink_port, kept=None):
