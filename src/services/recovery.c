@@ -108,7 +108,10 @@ void recoveries_refresh(struct recoveries *all, struct str id, struct str docume
     }
     memcpy(n->id, id.p, id.n);
     pthread_mutex_lock(&all->lock);
-    if (!n->gone && !find_locked(all, id)) {
+    struct running *at = find_locked(all, id);
+    if (at)
+        at->is_gone |= n->gone;
+    if (!n->gone && !at) {
         add_locked(all, &n->r);
         free(n);
     } else {
@@ -124,14 +127,15 @@ bool recoveries_find(struct recoveries *all, struct str id, struct recovery *ret
     CHECK_MAGIC(all, RECOVERIES_MAGIC);
     pthread_mutex_lock(&all->lock);
     const struct running *at = find_locked(all, id);
-    if (at) {
+    bool found = at && !at->is_gone;
+    if (found) {
         *ret = at->r;
         ret->parts = NULL;
         ret->part_count = 0;
         *ret_done = at->done;
     }
     pthread_mutex_unlock(&all->lock);
-    return at != NULL;
+    return found;
 }
 
 size_t recoveries_running(struct recoveries *all, uint32_t account_no)
@@ -139,7 +143,7 @@ size_t recoveries_running(struct recoveries *all, uint32_t account_no)
     size_t n = 0;
     pthread_mutex_lock(&all->lock);
     for (const struct running *at = all->first; at; at = at->next)
-        n += at->r.account_no == account_no && !at->done;
+        n += at->r.account_no == account_no && !at->done && !at->is_gone;
     pthread_mutex_unlock(&all->lock);
     return n;
 }

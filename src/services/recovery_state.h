@@ -24,6 +24,7 @@ struct running {
     int64_t credit_milli; /* thousandths of a resend */
     int64_t refilled_mono_ms, saved_mono_ms, shut_mono_ms;
     bool done, changed;
+    bool is_gone; /* another node has removed it: this thread unlinks it soon */
 };
 
 /* What another node has left of one. */

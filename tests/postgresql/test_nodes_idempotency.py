@@ -56,3 +56,18 @@ def test_a_key_outlives_the_node_that_answered(cluster):
         again = make(node, path, body, "k", account.partner_id)
         assert again.headers["Location"] == first.headers["Location"] and "Key" not in again.json
         assert make(node, path, {**body, "Name": "x"}, "k", account.partner_id).status == 409
+
+
+def test_what_was_removed_at_one_node_is_gone_at_the_other(cluster):
+    a, b = cluster.start("a"), cluster.start("b")
+    account = cluster.accounts(1, DEAD_URL, a)[0]
+    asked = [("/api/v1/callbacks/recover", {"From": "2026-01-01T00:00:00Z", "To": "2026-01-02T00:00:00Z",
+                                            "States": ["dead"]}),
+             ("/api/v1/partners/%s/keys" % account.partner_id, {"Scopes": ["apps:read"]})]
+    for number in range(ROUNDS):
+        path, body = asked[number % 2]
+        made = make(a, path, body, "k-%d" % number, account.partner_id)
+        assert make(b, path, body, "k-%d" % number, account.partner_id).headers["Idempotency-Replayed"] == "true"
+        assert a.api().delete(made.headers["Location"], query={"partnerId": account.partner_id}).status == 204
+        again = make(b, path, body, "k-%d" % number, account.partner_id)
+        assert again.status == 409 and "removed" in again.json["detail"], again

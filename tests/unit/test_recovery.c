@@ -117,11 +117,31 @@ static void one_that_another_node_began_is_found_at_once(void)
     buf_free(&text);
 }
 
+/* Behind control_catch_up it must be known, although the thread that unlinks it has not run. */
+static void what_another_node_removed_is_gone_at_once(void)
+{
+    struct recoveries *all = recoveries_new(env_real());
+    struct recovery_part parts[2];
+    struct recovery r = sample(parts), found;
+    struct buf text = {0};
+    bool done;
+    recovery_print(&text, &r);
+    recoveries_refresh(all, str_of(r.id), buf_str(&text));
+    CHECK(recoveries_find(all, str_of(r.id), &found, &done));
+    CHECK_EQ_UINT(recoveries_running(all, r.account_no), 1);
+    recoveries_refresh(all, str_of(r.id), STR_NONE);
+    CHECK(!recoveries_find(all, str_of(r.id), &found, &done));
+    CHECK_EQ_UINT(recoveries_running(all, r.account_no), 0);
+    recoveries_free(all);
+    buf_free(&text);
+}
+
 int main(void)
 {
     RUN(what_is_printed_is_read_back);
     RUN(what_is_damaged_is_refused);
     RUN(states_come_in_their_order_and_end);
     RUN(one_that_another_node_began_is_found_at_once);
+    RUN(what_another_node_removed_is_gone_at_once);
     return check_done("recovery");
 }
