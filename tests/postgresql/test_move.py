@@ -1,6 +1,7 @@
 """postbackd move: a database goes to another server while daemons use it, and back. What a killed
 command leaves is finished by the next one."""
 import re
+import signal
 import subprocess
 import threading
 import time
@@ -237,6 +238,38 @@ def test_a_move_that_is_killed_between_the_two_goes_on(pair, receiver):
     assert is_fenced(pair.old) and is_fenced(pair.new)
     assert "interrupted: run that command again" in move(pair.new, pair.old, status=1)
     assert "switch is not complete" in move(pair.old, pair.new, "--finish", status=1)
+    move(pair.old, pair.new)
+    assert is_fenced(pair.old) and not is_fenced(pair.new)
+    load.wait_more()
+    load.end()
+    check_same(pair, pair.new, pair.old)
+
+
+def end_sessions_of(process, uri):
+    """Of that command, at that server."""
+    assert sql(uri, "SELECT count(pg_terminate_backend(l.pid)) FROM pg_locks l WHERE locktype='advisory'"
+                    " AND database=(SELECT oid FROM pg_database WHERE datname=current_database())") == "1"
+    assert process.poll() is None
+
+
+def test_a_move_that_is_held_up_in_the_switch_keeps_others_away(pair, receiver):
+    """It has lost one of its connections, and does not know. Whatever step it takes next, no other
+    command may have taken one meanwhile: both sides could be open."""
+    load = Load(pair, receiver)
+    make_switch_slow(pair)
+    process = begin(pair.old, pair.new)
+    eventually(lambda: is_fenced(pair.old), 60, what="the source is fenced")
+    process.send_signal(signal.SIGSTOP)
+    try:
+        end_sessions_of(process, pair.new)
+        said = move(pair.old, pair.new, status=1)
+        assert "--store: another move of this database is running" in said
+        assert is_fenced(pair.old) and is_fenced(pair.new)
+    finally:
+        process.send_signal(signal.SIGCONT)
+    process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert not is_fenced(pair.old) and is_fenced(pair.new)
     move(pair.old, pair.new)
     assert is_fenced(pair.old) and not is_fenced(pair.new)
     load.wait_more()

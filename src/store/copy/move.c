@@ -9,7 +9,8 @@
  *
  * Exactly one side is open, except in the switch: daemons can write to the one that is open. The
  * switch is decided when the target's fence is taken away. Until then the source may be opened
- * again; from then on it must not be. */
+ * again; from then on it must not be. Another command could open a side meanwhile: so each command
+ * locks both databases before it decides which step is next (move_server_lock). */
 #include "store/store_move.h"
 
 #include "base/alloc.h"
@@ -337,6 +338,19 @@ static bool finish(struct move *m)
     return true;
 }
 
+static bool look(struct move *m)
+{
+    return went(m, &m->from, move_server_look(&m->from)) &&
+           went(m, &m->to, move_server_look(&m->to)) && check_pair(m);
+}
+
+static bool connect_and_lock(struct move *m)
+{
+    return went(m, &m->from, pg_connect(&m->from.pg)) && went(m, &m->to, pg_connect(&m->to.pg)) &&
+           look(m) && went(m, &m->from, move_server_lock(&m->from)) &&
+           went(m, &m->to, move_server_lock(&m->to)) && look(m); /* the first look may be old */
+}
+
 enum move_end store_move(const struct move_options *o, char **ret_why)
 {
     struct move m = {.o = o, .from.option = "--store", .to.option = "--to"};
@@ -345,9 +359,7 @@ enum move_end store_move(const struct move_options *o, char **ret_why)
     pg_init(&m.to.pg, o->to);
     m.from.pg.server = m.to.pg.server = "any";
     bool good = check_uri(&m, "--store", o->from) && check_uri(&m, "--to", o->to) &&
-                went(&m, &m.from, move_server_look(&m.from)) &&
-                went(&m, &m.to, move_server_look(&m.to)) && check_pair(&m) &&
-                (o->finish ? finish(&m) : begin_or_resume(&m, &stopped));
+                connect_and_lock(&m) && (o->finish ? finish(&m) : begin_or_resume(&m, &stopped));
     pg_close(&m.from.pg);
     pg_close(&m.to.pg);
     pg_partitions_free(&m.partitions);

@@ -11,6 +11,9 @@
 
 #define MARK_LOOK_MS 5
 #define SLOT_PATIENCE_MS 10000
+#define LOCK_PATIENCE_MS 10000
+#define LOCK_LOOK_MS 200
+#define MOVE_LOCK 0x6d6f7665 /* the advisory lock's number: "move" */
 /* A waiting lock: a vacuum is asked to leave after the deadlock timeout, which is 1 s otherwise. */
 #define FENCE_LOCK_MS "300"
 #define FENCE_DEADLOCK_MS "20"
@@ -106,8 +109,33 @@ static bool look_at_rows(struct move_server *s)
 
 bool move_server_look(struct move_server *s)
 {
-    return pg_connect(&s->pg) && run(s, "SET default_transaction_read_only=off") &&
-           check_settings(s) && look_at_objects(s) && look_at_rows(s);
+    return run(s, "SET default_transaction_read_only=off") && check_settings(s) &&
+           look_at_objects(s) && look_at_rows(s);
+}
+
+/* The session of a command that was killed ends once its server has noticed. */
+bool move_server_lock(struct move_server *s)
+{
+    int64_t until = env_mono_ms(env_real()) + LOCK_PATIENCE_MS;
+    for (;;) {
+        if (!run(s,
+                 "SELECT pg_try_advisory_lock(%d),(SELECT coalesce(min(pid),0) FROM pg_locks WHERE"
+                 " locktype='advisory' AND classid=0 AND objid=%d AND granted AND database="
+                 "(SELECT oid FROM pg_database WHERE datname=current_database()))",
+                 MOVE_LOCK, MOVE_LOCK))
+            return false;
+        if (pg_int(pg_result(&s->pg, 0), 0, 0))
+            return true;
+        if (env_mono_ms(env_real()) >= until)
+            break;
+        (void)poll(NULL, 0, LOCK_LOOK_MS);
+    }
+    int64_t pid = pg_int(pg_result(&s->pg, 0), 0, 1);
+    return pg_refuse(&s->pg,
+                     "another move of this database is running, in the server's process %" PRId64
+                     ": wait for it or stop it. If its machine is gone, SELECT"
+                     " pg_terminate_backend(%" PRId64 ") ends its session",
+                     pid, pid);
 }
 
 /* --- tables ----------------------------------------------------------------------------------- */

@@ -27,9 +27,13 @@ struct move_server {
     bool fenced, published, subscribed;
 };
 
-/* Connects, checks the server's settings and looks at what is there. Every function below sets
- * pg.why on false. */
+/* Checks the server's settings and looks at what is there. Every function here sets pg.why on
+ * false. */
 MUST_CHECK bool move_server_look(struct move_server *s);
+/* Keeps every other move away from the database, for as long as this session lasts. A command has
+ * this lock of both databases and never connects again: whatever it still sends is executed by the
+ * sessions that hold the locks, or not at all. */
+MUST_CHECK bool move_server_lock(struct move_server *s);
 /* The schema and the mark; with `locked` daemons are refused from now on. */
 MUST_CHECK bool move_server_prepare(struct move_server *s, bool locked);
 /* The store's tables in an empty database, owned by that role, without the rows of a new store. */
