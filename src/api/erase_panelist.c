@@ -33,6 +33,7 @@ static void erase_done(struct task *task)
         .reply_to = call_executor(e->c),
         .account_no = e->erase.account_no,
         .panelist_id = e->erase.panelist_id,
+        .mono_ms = env_mono_ms(e->c->api->options.env),
     };
     delivery_erase(e->c->api->options.delivery, &e->lanes);
 }

@@ -21,9 +21,9 @@ static void lanes_waiting(struct store_watcher *w, const struct lane_backlog *la
     delivery_recover(peer_changes_of(w)->delivery, lanes, count);
 }
 
-static void panelist_erased(struct store_watcher *w, uint32_t account_no)
+static void panelist_erased(struct store_watcher *w, uint32_t account_no, int64_t mono_ms)
 {
-    delivery_erased_elsewhere(peer_changes_of(w)->delivery, account_no);
+    delivery_erased_elsewhere(peer_changes_of(w)->delivery, account_no, mono_ms);
 }
 
 static void objects_changed(struct store_watcher *w)

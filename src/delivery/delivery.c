@@ -156,9 +156,10 @@ void delivery_leases_changed(struct delivery *delivery)
     tell_all(delivery, (struct note){.kind = NOTE_LEASES});
 }
 
-void delivery_erased_elsewhere(struct delivery *delivery, uint32_t account_no)
+void delivery_erased_elsewhere(struct delivery *delivery, uint32_t account_no, int64_t mono_ms)
 {
-    tell_all(delivery, (struct note){.kind = NOTE_ERASED, .number = account_no});
+    tell_all(delivery,
+             (struct note){.kind = NOTE_ERASED, .number = account_no, .mono_ms = mono_ms});
 }
 
 void delivery_stop(struct delivery *delivery, struct executor *reply_to, struct task *stopped)
@@ -282,7 +283,7 @@ static void erase_here(struct task *task)
     struct delivery_round *round = CONTAINER_OF(task, struct delivery_round, task);
     struct delivery_erase *erase = CONTAINER_OF(round, struct delivery_erase, round);
     dispatcher_erase(round->delivery->dispatchers[round->at++], erase->account_no,
-                     erase->panelist_id);
+                     erase->panelist_id, erase->mono_ms);
     if (!round_goes_on(round))
         executor_post(erase->reply_to, &erase->done);
 }

@@ -68,8 +68,9 @@ void delivery_gone_settled(struct delivery *delivery, uint32_t app_no, enum lane
  * their exchanges and leave. */
 void delivery_leases_changed(struct delivery *delivery);
 /* Another node has erased a panelist of the account: the account's callbacks in memory are dropped
- * and paged again, without those of the panelist. */
-void delivery_erased_elsewhere(struct delivery *delivery, uint32_t account_no);
+ * and paged again, without those of the panelist. What was read before mono_ms is looked up again,
+ * too, when it arrives. */
+void delivery_erased_elsewhere(struct delivery *delivery, uint32_t account_no, int64_t mono_ms);
 /* True if the loop has more callbacks to start than one tick allows, and thousands of new ones wait
  * in memory: whoever takes in events on that loop should let delivery catch up. On the thread of
  * that loop. */
@@ -168,6 +169,7 @@ struct delivery_erase {
     struct executor *reply_to;
     uint32_t account_no;
     struct str panelist_id;
+    int64_t mono_ms;             /* a time after the store has erased */
     struct delivery_round round; /* internal */
 };
 void delivery_erase(struct delivery *delivery, struct delivery_erase *erase);

@@ -277,19 +277,12 @@ static void visit(struct dispatcher *d, struct lane *lane)
     }
 }
 
-/* Another node's erasure waits in the inbox. Checked after the leases, because the look that found
- * it also lets the leases run on. The inbox's task is posted, so another tick follows. */
-static bool is_erasing(const struct dispatcher *d)
-{
-    return atomic_load(&d->inbox.has_erasure);
-}
-
 /* Runs one turn of a ready lane. A lane that has more to start goes to the end of the list. */
 static void turn(struct dispatcher *d, struct lane *lane)
 {
     set_ready(d, lane, 0);
     for (int i = 0; i < DISPATCHER_QUANTUM; i++) {
-        if (decide(d, lane).action != LANE_START || is_erasing(d) || !dispatcher_start(d, lane))
+        if (decide(d, lane).action != LANE_START || !dispatcher_start(d, lane))
             break;
     }
     visit(d, lane);
@@ -308,7 +301,7 @@ static void run_touched(struct dispatcher *d)
 static void run_ready(struct dispatcher *d)
 {
     for (int sick = 0; sick < 2; sick++) {
-        while (d->ready[sick].first && dispatcher_has_seat(d, sick) && !is_erasing(d)) {
+        while (d->ready[sick].first && dispatcher_has_seat(d, sick)) {
             turn(d, CONTAINER_OF(d->ready[sick].first, struct lane, turn.ready));
             run_touched(d);
         }

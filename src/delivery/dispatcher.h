@@ -33,7 +33,7 @@ enum note_kind {
     NOTE_APP,
     NOTE_GONE_SETTLED,
     NOTE_LEASES,
-    NOTE_ERASED, /* number: the account */
+    NOTE_ERASED, /* number: the account; mono_ms */
     NOTE_STOP
 };
 struct note {
@@ -41,6 +41,7 @@ struct note {
     uint64_t number; /* lane or app_no */
     int64_t due_ms;  /* NOTE_WAITING */
     int64_t late_ms; /* NOTE_WAITING: from a lane that changes its loop, see lane_note_late */
+    int64_t mono_ms; /* what was read before may show the panelist */
 };
 
 /* What other threads leave for the dispatcher. It is an array and no list through callback.next,
@@ -49,7 +50,7 @@ struct inbox {
     pthread_mutex_t lock;
     struct task task;
     bool posted, closed;
-    atomic_bool has_erasure; /* a NOTE_ERASED waits: nothing starts before it is taken */
+    atomic_bool has_erasure; /* a NOTE_ERASED waits: no request is written before it is taken */
     struct callback **callbacks;
     size_t count, capacity;
     /* callbacks beyond this many bytes are dropped, and their lanes page them */
@@ -73,6 +74,7 @@ struct delivery_attempt {
     struct callback_request request;
     int64_t at_wall_ms, ends_mono_ms;
     uint64_t resend_no; /* the latest resend that was known when the attempt began */
+    unsigned lapses;    /* of the leases, when the attempt began */
     bool is_probe;      /* the probe of a dead destination */
     bool is_shut;       /* the single attempt of a lane that was shut */
     bool is_sick;       /* counted in the seats of sick lanes */
@@ -221,6 +223,8 @@ bool dispatcher_has_seat(const struct dispatcher *d, bool sick);
  * the lane: decide again. */
 bool dispatcher_start(struct dispatcher *d, struct lane *lane);
 void dispatcher_skip(struct dispatcher *d, struct lane *lane);
+/* dispatcher_may_send.c: exchange.may_send of every attempt where the store is shared */
+bool dispatcher_may_send(struct exchange *x);
 void dispatcher_start_test(struct dispatcher *d, struct delivery_test *test);
 void dispatcher_cancel_all(struct dispatcher *d);
 void dispatcher_free_finished(struct dispatcher *d);
@@ -243,10 +247,11 @@ void dispatcher_free_healths(struct dispatcher *d, bool all);
 struct health *dispatcher_find_health(const struct dispatcher *d, lane_no no); /* or NULL */
 
 /* dispatcher_account.c: all lanes of one account */
-void dispatcher_erase(struct dispatcher *d, uint32_t account_no, struct str panelist_id);
+void dispatcher_erase(struct dispatcher *d, uint32_t account_no, struct str panelist_id,
+                      int64_t mono_ms);
 /* Another node has erased a panelist of the account: drops the account's waiting callbacks and
  * pages them again. */
-void dispatcher_reread(struct dispatcher *d, uint32_t account_no);
+void dispatcher_reread(struct dispatcher *d, uint32_t account_no, int64_t mono_ms);
 void dispatcher_add_tried(struct dispatcher *d, struct delivery_tried *tried);
 
 /* dispatcher_store.c */

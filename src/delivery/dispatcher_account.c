@@ -26,17 +26,25 @@ static void erase_in_lane(void *context, struct hash_node *node)
 {
     const struct lanes_erasure *e = context;
     struct lane *lane = CONTAINER_OF(node, struct lane, node);
-    struct lane_now now = dispatcher_now(e->dispatcher);
-    lane_doubt(lane, &now);
+    lane_doubt(lane, e->dispatcher->shared.erased_mono_ms);
     if (lane->scans.is_asked)
         spoil_page(e, lane);
     if (lane_erase(lane, e->account_no, e->panelist_id) > 0)
         dispatcher_touch(e->dispatcher, lane);
 }
 
-void dispatcher_erase(struct dispatcher *d, uint32_t account_no, struct str panelist_id)
+/* Lanes that are not in memory yet begin with this time. */
+static void note_erasure(struct dispatcher *d, int64_t mono_ms)
+{
+    if (d->shared.erased_mono_ms < mono_ms)
+        d->shared.erased_mono_ms = mono_ms;
+}
+
+void dispatcher_erase(struct dispatcher *d, uint32_t account_no, struct str panelist_id,
+                      int64_t mono_ms)
 {
     CHECK_MAGIC(d, DISPATCHER_MAGIC);
+    note_erasure(d, mono_ms);
     struct lanes_erasure e = {d, account_no, panelist_id};
     hash_map_visit(&d->lanes, erase_in_lane, &e);
 }
@@ -48,8 +56,7 @@ static void reread_lane(void *context, struct hash_node *node)
     struct app *app = directory_app_by_no(e->dispatcher->delivery->options.directory,
                                           (uint32_t)(lane->no / LANE_KINDS));
     if (app && app->terms.account_no == e->account_no) {
-        struct lane_now now = dispatcher_now(e->dispatcher);
-        lane_doubt(lane, &now);
+        lane_doubt(lane, e->dispatcher->shared.erased_mono_ms);
         lane_reread(lane);
         lane_spoil_page(lane);
         dispatcher_touch(e->dispatcher, lane);
@@ -58,9 +65,10 @@ static void reread_lane(void *context, struct hash_node *node)
         app_unref(app);
 }
 
-void dispatcher_reread(struct dispatcher *d, uint32_t account_no)
+void dispatcher_reread(struct dispatcher *d, uint32_t account_no, int64_t mono_ms)
 {
     CHECK_MAGIC(d, DISPATCHER_MAGIC);
+    note_erasure(d, mono_ms);
     struct lanes_erasure e = {.dispatcher = d, .account_no = account_no};
     hash_map_visit(&d->lanes, reread_lane, &e);
 }

@@ -1,5 +1,6 @@
-/* One attempt of one callback, from the lane's turn to the outcome. It goes on when the lease of
- * its shard ends: the outcome carries the lane's fence, and the store refuses it if another node
+/* One attempt of one callback, from the lane's turn to the outcome. Its request is written only if
+ * dispatcher_may_send allows that at that moment. Once written, the attempt goes on when the lease
+ * of its shard ends: the outcome carries the lane's fence, and the store refuses it if another node
  * has had the shard since (store/leases.h). */
 #include "delivery/dispatcher.h"
 
@@ -145,8 +146,23 @@ static void skip(struct dispatcher *d, struct lane *lane, struct callback *c,
     lane_finish(lane, c, LANE_FINISH_FINAL, 0, &now);
 }
 
+/* REASON_NONE: the callback is to be sent. */
+static enum callback_reason reason_to_skip(const struct dispatcher *d, const struct lane *lane,
+                                           const struct app *app, const struct callback *c)
+{
+    if (!c->was_delivered &&
+        callback_is_missed(&d->schedule, &c->place, lane->settings.lane_enabled_ms))
+        return REASON_DISABLED;
+    bool wanted =
+        app_wants(&app->terms, c->type, c->is_test, (enum lane_kind)(lane->no % LANE_KINDS));
+    return wanted ? REASON_NONE : REASON_NOT_WANTED;
+}
+
 bool dispatcher_start(struct dispatcher *d, struct lane *lane)
 {
+    struct leases *leases = leases_of(d->delivery->leases, lane->no);
+    /* read before the settings, which may be from before a lapse */
+    unsigned lapses = leases ? atomic_load(&leases->lapses) : 0;
     enum lane_kind kind = (enum lane_kind)(lane->no % LANE_KINDS);
     struct app *app =
         directory_app_by_no(d->delivery->options.directory, (uint32_t)(lane->no / LANE_KINDS));
@@ -166,17 +182,11 @@ bool dispatcher_start(struct dispatcher *d, struct lane *lane)
     bool sick = lane_is_sick(lane); /* before this attempt is counted */
     struct callback *c = lane_take(lane);
     lane_settle_place(lane, &c->place);
-    if (!c->was_delivered &&
-        callback_is_missed(&d->schedule, &c->place, lane->settings.lane_enabled_ms)) {
+    enum callback_reason reason = reason_to_skip(d, lane, app, c);
+    if (reason != REASON_NONE) {
         leases_end(d->delivery->leases, lane->no);
         app_unref(app);
-        skip(d, lane, c, REASON_DISABLED);
-        return true;
-    }
-    if (!app_wants(&app->terms, c->type, c->is_test, kind)) {
-        leases_end(d->delivery->leases, lane->no);
-        app_unref(app);
-        skip(d, lane, c, REASON_NOT_WANTED);
+        skip(d, lane, c, reason);
         return true;
     }
     lane_count_start(lane, &now);
@@ -199,6 +209,8 @@ bool dispatcher_start(struct dispatcher *d, struct lane *lane)
     t->lane = lane;
     t->callback = c;
     t->resend_no = c->resend_no;
+    t->lapses = lapses;
+    t->x.may_send = leases ? dispatcher_may_send : NULL;
     t->is_shut = shut;
     t->is_sick = sick;
     t->destination = lane->destination;
@@ -439,6 +451,18 @@ static void judge_answer(struct delivery_attempt *t)
     buf_free(&why);
 }
 
+/* Ends an attempt without an outcome: the callback is still due in the store. */
+static void give_back(struct dispatcher *d, struct delivery_attempt *t)
+{
+    struct lane_now now = dispatcher_now(d);
+    let_seats_go(d, t);
+    leases_end(d->delivery->leases, t->lane->no);
+    dispatcher_end_probe(t);
+    lane_finish(t->lane, t->callback, LANE_FINISH_CANCELLED, 0, &now);
+    dispatcher_let_destination_go(d, t->destination);
+    dispatcher_touch(d, t->lane);
+}
+
 static void done(struct exchange *x)
 {
     struct delivery_attempt *t = CONTAINER_OF(x, struct delivery_attempt, x);
@@ -446,6 +470,10 @@ static void done(struct exchange *x)
     CHECK_MAGIC(d, DISPATCHER_MAGIC);
     list_remove(&d->attempts.under_way, &t->link);
     list_push(&d->attempts.finished, &t->link);
+    if (x->is_withheld) {
+        give_back(d, t);
+        return;
+    }
     hide_sig(x, t->request.sig);
     if (x->class == ATTEMPT_OK && t->app->success_answer.rule != SUCCESS_ANY)
         judge_answer(t);
@@ -486,19 +514,14 @@ void dispatcher_skip(struct dispatcher *d, struct lane *lane)
 
 static void cancel(struct dispatcher *d, struct delivery_attempt *t)
 {
-    struct lane_now now = dispatcher_now(d);
     d->runtime->cancel(d->runtime, &t->x);
     if (t->test) {
         t->x.class = ATTEMPT_TIMEOUT;
         snprintf(t->x.detail, sizeof(t->x.detail), "%s", "The service is stopping.");
         finish_test(d, t);
-        return;
+    } else {
+        give_back(d, t);
     }
-    let_seats_go(d, t);
-    leases_end(d->delivery->leases, t->lane->no);
-    dispatcher_end_probe(t);
-    lane_finish(t->lane, t->callback, LANE_FINISH_CANCELLED, 0, &now);
-    dispatcher_let_destination_go(d, t->destination);
 }
 
 void dispatcher_cancel_all(struct dispatcher *d)

@@ -143,7 +143,7 @@ static void take_note(struct dispatcher *d, const struct note *note)
     case NOTE_APP: touch_app(d, (uint32_t)note->number); break;
     case NOTE_GONE_SETTLED: settle_gone(d, note->number); break;
     case NOTE_LEASES: dispatcher_watch_leases(d); break;
-    case NOTE_ERASED: dispatcher_reread(d, (uint32_t)note->number); break;
+    case NOTE_ERASED: dispatcher_reread(d, (uint32_t)note->number, note->mono_ms); break;
     case NOTE_STOP: d->stopping = true; break;
     }
 }

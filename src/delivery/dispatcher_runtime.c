@@ -29,6 +29,11 @@ static int64_t mono_ms(struct dispatcher_runtime *runtime)
     return loop_mono_ms(of(runtime)->loop);
 }
 
+static int64_t clock_mono_ms(struct dispatcher_runtime *runtime)
+{
+    return env_mono_ms(loop_env(of(runtime)->loop));
+}
+
 static void start(struct dispatcher_runtime *runtime, struct exchange *x)
 {
     sender_start(of(runtime)->sender, x);
@@ -74,6 +79,7 @@ struct dispatcher_runtime *dispatcher_runtime_new(struct loop *loop, struct send
         .rng = loop_rng(loop),
         .wall_ms = wall_ms,
         .mono_ms = mono_ms,
+        .clock_mono_ms = clock_mono_ms,
         .start = start,
         .cancel = cancel,
         .wake_at = wake_at,

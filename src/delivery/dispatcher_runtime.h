@@ -12,6 +12,8 @@ struct dispatcher_runtime {
     struct rng *rng;
     int64_t (*wall_ms)(struct dispatcher_runtime *runtime);
     int64_t (*mono_ms)(struct dispatcher_runtime *runtime);
+    /* Reads the clock: mono_ms is the time of the tick. */
+    int64_t (*clock_mono_ms)(struct dispatcher_runtime *runtime);
     /* As sender_start and sender_cancel. */
     void (*start)(struct dispatcher_runtime *runtime, struct exchange *x);
     void (*cancel)(struct dispatcher_runtime *runtime, struct exchange *x);

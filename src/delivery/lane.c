@@ -30,7 +30,8 @@ struct lane *lane_new(lane_no no, struct lane_shared *shared, const struct lane_
     scans_init(&lane->scans);
     lane->settings.max_concurrency = 1;
     lane->touched_mono_ms = now->mono_ms;
-    lane_doubt(lane, now);
+    lane->watermark.made_mono_ms = now->mono_ms;
+    lane->watermark.erased_mono_ms = shared->erased_mono_ms;
     window_init(&lane->window);
     return lane;
 }
@@ -221,9 +222,9 @@ static void offer_again(struct lane *lane, struct inflight_entry *e, struct call
     callback_free(c);
 }
 
-void lane_doubt(struct lane *lane, const struct lane_now *now)
+void lane_doubt(struct lane *lane, int64_t erased_mono_ms)
 {
-    lane->watermark.trusted_since_mono_ms = now->mono_ms;
+    lane->watermark.erased_mono_ms = erased_mono_ms;
 }
 
 void lane_note_shown(struct lane *lane, uint64_t event_no)
@@ -234,7 +235,7 @@ void lane_note_shown(struct lane *lane, uint64_t event_no)
     lane->watermark.covers = false;
 }
 
-/* False: another process handed over a callback that may not be owed any more; do not use it. */
+/* False: the callback may not be owed any more; do not use it. */
 static bool is_owed(struct lane *lane, const struct callback *c)
 {
     if (c->manual) {

@@ -48,6 +48,15 @@ static void cancel_pending_write(struct connection *c)
     c->has_pending_write = false;
 }
 
+static void withhold(struct connection *c)
+{
+    struct job *job = c->job;
+    c->job = NULL;
+    job->connection = NULL;
+    connection_close(c);
+    job_withhold(job);
+}
+
 void sender_flush(struct sender *s)
 {
     CHECK_MAGIC(s, SENDER_MAGIC);
@@ -55,6 +64,10 @@ void sender_flush(struct sender *s)
         struct connection *c = CONTAINER_OF(s->pending_writes.first, struct connection, link);
         CHECK_MAGIC(c, CONNECTION_MAGIC);
         cancel_pending_write(c);
+        if (!job_may_send(c->job)) {
+            withhold(c);
+            continue;
+        }
         buf_clear(&s->request);
         request_print(&s->request, buf_str(&c->destination->fixed), c->job->x);
         connection_write(c, s->request.p, s->request.n);

@@ -338,6 +338,18 @@ void job_settle(struct job *job, enum attempt_class class, const char *fmt, ...)
     job_set_phase(job, JOB_SETTLED);
 }
 
+bool job_may_send(struct job *job)
+{
+    return !job->x->may_send || job->x->may_send(job->x);
+}
+
+void job_withhold(struct job *job)
+{
+    ASSERT(!job->connection && !job->stream);
+    job->x->is_withheld = true;
+    job_set_phase(job, JOB_SETTLED);
+}
+
 static void settle_redirect(struct job *job, int status)
 {
     struct str location = header_value(buf_str(&job->x->response_headers), "Location");

@@ -61,10 +61,34 @@ struct connection *shared_take(struct host_pool *d)
 
 /* ---- writing */
 
+static void drop(struct multiplexed *m);
+
+/* Ends the exchanges whose requests may not be written any more. Requests that wait for their first
+ * byte are the latest of the list. */
+static void withhold(struct connection *c)
+{
+    struct link *before;
+    bool was_working = c->working;
+    c->working = true;
+    for (struct link *link = c->streams.last; link; link = before) {
+        struct multiplexed *m = CONTAINER_OF(link, struct multiplexed, link);
+        struct job *job = m->job;
+        before = link->previous;
+        if (m->h2.headers_sent)
+            break;
+        if (!job || job_may_send(job))
+            continue;
+        drop(m);
+        job_withhold(job);
+    }
+    c->working = was_working;
+}
+
 static void flush(struct connection *c)
 {
     struct sender *s = c->sender;
     while (c->unsent.n == 0 && !c->write_failed) {
+        withhold(c);
         buf_clear(&s->request);
         h2_output(c->h2, &s->request, OUTPUT_BYTES);
         if (s->request.n == 0)
@@ -81,7 +105,7 @@ static void flush_soon(struct connection *c)
         return; /* it will be written at the end of the current work, or by the timer */
     if (c->streams.count == 1) {
         flush(c);
-        if (!h2_has_next(c->h2) && !h2_broken(c->h2))
+        if (c->streams.count > 0 && !h2_has_next(c->h2) && !h2_broken(c->h2))
             return;
     }
     list_push(&s->dirty, &c->dirty);

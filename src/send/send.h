@@ -69,6 +69,9 @@ struct exchange {
      * LIMIT_ATTEMPT_BODY_WAIT_MS after the headers of a 2xx. */
     bool wants_body;
     void (*done)(struct exchange *x);
+    /* Asked right before the request is written, and before it is written again. False: it is not
+     * written. Must not call the sender. NULL: it is written. */
+    bool (*may_send)(struct exchange *x);
 
     /* results */
     enum attempt_class class;
@@ -81,6 +84,7 @@ struct exchange {
     bool response_is_whole;      /* the end of the body was received */
     int32_t duration_ms;
     bool reused_connection;
+    bool is_withheld;               /* may_send was false: no other result counts */
     int64_t certificate_expires_ms; /* the receiver's, wall clock; 0: none seen */
     void *internal;                 /* internal */
 };
@@ -88,7 +92,7 @@ struct exchange {
 void sender_start(struct sender *sender,
                   struct exchange *x); /* done is called later, never from here */
 /* Writes the requests started in this tick, for a caller that starts exchanges at the end of a
- * tick; otherwise the next timers of the loop would. Calls no callback. */
+ * tick; otherwise the next timers of the loop would. Calls no `done`. */
 void sender_flush(struct sender *sender);
 void sender_cancel(struct sender *sender, struct exchange *x); /* at once; done is not called */
 void exchange_free_results(struct exchange *x);

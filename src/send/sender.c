@@ -149,7 +149,7 @@ void sender_start(struct sender *s, struct exchange *x)
     x->retry_after_ms = -1;
     x->duration_ms = 0;
     x->response_is_whole = false;
-    x->reused_connection = false;
+    x->reused_connection = x->is_withheld = false;
     x->certificate_expires_ms = 0;
     buf_clear(&x->request_headers);
     buf_clear(&x->response_headers);

@@ -170,6 +170,10 @@ void joiners_release(struct host_pool *d);
 void job_settle(struct job *job, enum attempt_class class, const char *fmt, ...) PRINTF_LIKE(3, 4);
 /* but: what went wrong afterwards, or "" */
 void job_settle_by_status(struct job *job, const char *but);
+bool job_may_send(struct job *job); /* asked right before its request is written */
+/* Ends a job whose request may not be written, and that has no connection; the loop calls `done`.
+ */
+void job_withhold(struct job *job);
 void job_finish(struct job *job);                          /* calls done */
 void job_abandon(struct job *job);                         /* without done */
 void job_set_phase(struct job *job, enum job_phase phase); /* also sets its deadline */

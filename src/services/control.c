@@ -42,7 +42,7 @@ static enum store_status catch_up(struct control *control)
         for (size_t i = 0; good && i < feed.count; i++)
             control->options.refresh(control->options.context, &feed.arena, &feed.rows[i]);
         arena_free(&feed.arena);
-        feed.more = good && feed.more;
+        feed.more = good && (feed.more || feed.count > 0); /* asking again: the rows are applied */
     }
     if (feed.status == STORE_OK)
         control->caught_up_mono_ms = now_mono_ms;

@@ -20,7 +20,7 @@ struct callback {
     uint32_t bytes;       /* size of this allocation */
     uint64_t original_no; /* a reversal's original; 0: none */
     int64_t occurred_ms, accepted_ms;
-    /* set if another process handed it over: nodes/handoff.h decides whether it is still owed */
+    /* set by a shared store: nodes/handoff.h decides whether it is still owed */
     struct handoff_stamp stamp;
     /* as in struct event; they are part of this allocation */
     struct str event_id, panelist_id, body;

@@ -35,10 +35,13 @@ struct leases {
     atomic_int busy[SHARDS];
     /* the end of the leases: no exchange starts after it; a renewal moves it */
     atomic_llong until_mono_ms;
-    /* Until when the last look for other processes' erasures lasts: no exchange starts after it, so
-     * that a process that was stopped looks before it sends. 0: no other process shares the
-     * database. */
+    /* Until when the last look at other processes' changes lasts: no request is written after it,
+     * so that a process that was stopped looks before it sends. A process that is alone has this
+     * bound, too: another one may join while it is stopped. */
     atomic_llong looked_until_mono_ms;
+    /* Incremented when two looks were further apart than a look lasts, after the changes in between
+     * were applied here: an exchange that was begun before knows too little. */
+    atomic_uint lapses;
 };
 
 static inline uint32_t leases_shard(lane_no lane)
@@ -75,11 +78,19 @@ static inline bool leases_last(struct leases *l, int64_t mono_ms)
     return !l || mono_ms < atomic_load(&l->until_mono_ms);
 }
 
-/* True while exchanges may start. `l` is of one cluster, too. */
+/* Until when requests may be written: the leases last, and so does the last look. `l` is of one
+ * cluster, too. */
+static inline int64_t leases_end_mono_ms(struct leases *l)
+{
+    int64_t until = atomic_load(&l->until_mono_ms), looked = atomic_load(&l->looked_until_mono_ms);
+    return until < looked ? until : looked;
+}
+
+/* True while exchanges may start, by the time of the tick. It only avoids starts in vain: whether a
+ * request may be written is decided right before (delivery/dispatcher_may_send.c). */
 static inline bool leases_run(struct leases *l, int64_t mono_ms)
 {
-    int64_t looked_until = l ? atomic_load(&l->looked_until_mono_ms) : 0;
-    return leases_last(l, mono_ms) && (!looked_until || mono_ms < looked_until);
+    return !l || mono_ms < leases_end_mono_ms(l);
 }
 
 /* True while this process receives the changes of other processes. Without them it cannot tell
@@ -135,8 +146,9 @@ struct store_watcher {
     void (*leases)(struct store_watcher *w);
     /* Callbacks wait in these lanes; another process may have put them there. */
     void (*waiting)(struct store_watcher *w, const struct lane_backlog *lanes, size_t count);
-    /* Another process has erased a panelist of the account. */
-    void (*erased)(struct store_watcher *w, uint32_t account_no);
+    /* Another process has erased a panelist of the account; what was read before mono_ms may still
+     * show the panelist. */
+    void (*erased)(struct store_watcher *w, uint32_t account_no, int64_t mono_ms);
     /* The change feed has new rows: store_feed. */
     void (*objects)(struct store_watcher *w);
     /* Another process asks about an app whose shard is held here; the answer goes to

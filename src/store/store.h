@@ -73,7 +73,7 @@ struct outcome_batch {
  * so. Called on the store's own thread; must not block. The array is the store's, the callbacks
  * belong to the sink from the call on. The sink may drop any of them and find them again by paging.
  *
- * A callback with another process's stamp may have been handed out before, or may be final already:
+ * A callback with a stamp may be erased, may have been handed out before, or may be final already:
  * the sink has to ask store/nodes/handoff.h. */
 struct owed_sink {
     void (*owed)(struct owed_sink *sink, struct callback **callbacks, size_t count);

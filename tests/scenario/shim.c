@@ -1,20 +1,26 @@
-/* Preloaded into a daemon under test: a disk that begins to fail, and a wall clock that jumps.
+/* Preloaded into a daemon under test: a disk that begins to fail, a wall clock that jumps, and a
+ * process that is stopped in the middle of its work.
  *
  * SHIM_DISK   names a control file. While it is there, what it says fails on the store's journal:
  *             "sync" fdatasync and fsync with EIO, "write" every write with EIO, "full" every
  *             write with ENOSPC.
  * SHIM_CLOCK  names a file of one int64, nanoseconds added to CLOCK_REALTIME; mapped, so that a
  *             jump is seen by the very next reading.
+ * SHIM_STOP   names a control file: "port count". While it is there, the process stops itself
+ *             (SIGSTOP) before the count-th connection to that TCP port, and the file goes.
  * Only CLOCK_REALTIME is moved: what waits, waits on the monotonic clock, as in real life. */
 #undef _FILE_OFFSET_BITS /* or pwrite and pwrite64 would be one name here */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/uio.h>
 #include <time.h>
@@ -138,4 +144,28 @@ int gettimeofday(struct timeval *restrict tv, void *restrict zone)
     tv->tv_sec = t.tv_sec;
     tv->tv_usec = t.tv_nsec / 1000;
     return 0;
+}
+
+/* --- a stop --------------------------------------------------------------------------------- */
+
+static void stop_before(int port)
+{
+    static int connections;
+    const char *control = getenv("SHIM_STOP");
+    FILE *f = control ? fopen(control, "re") : NULL;
+    int at = 0, count = 0;
+    if (!f)
+        return;
+    if (fscanf(f, "%d %d", &at, &count) == 2 && at == port && ++connections == count) {
+        unlink(control);
+        raise(SIGSTOP); /* of this thread: it goes no step further, and all others stop with it */
+    }
+    fclose(f);
+}
+
+int connect(int fd, const struct sockaddr *to, socklen_t n)
+{
+    if (to->sa_family == AF_INET)
+        stop_before(ntohs(((const struct sockaddr_in *)to)->sin_port));
+    return REAL(connect)(fd, to, n);
 }

@@ -237,6 +237,7 @@ void receivers_attach(struct sim *sim)
             .rng = &loop->rng,
             .wall_ms = wall_ms,
             .mono_ms = mono_ms,
+            .clock_mono_ms = mono_ms,
             .start = start,
             .cancel = cancel,
             .wake_at = wake_at,

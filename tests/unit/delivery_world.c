@@ -100,6 +100,8 @@ void world_run(struct world *w, int64_t for_ms)
     int64_t until = w->mono_ms + for_ms;
     int64_t same_moment = 0, moment = w->mono_ms;
     for (;;) {
+        w->mono_ms += w->clock_ahead_ms;
+        w->clock_ahead_ms = 0;
         bool busy = world_end_exchanges(w);
         world_run_store(w);
         busy |= world_run_tasks(w);
@@ -114,7 +116,7 @@ void world_run(struct world *w, int64_t for_ms)
             break;
         w->mono_ms = next;
     }
-    w->mono_ms = until;
+    w->mono_ms = w->mono_ms > until ? w->mono_ms : until;
 }
 
 static const struct store_ops world_ops = {
@@ -208,6 +210,7 @@ struct world *world_open(size_t loops, const char *schedule)
             .rng = &l->rng,
             .wall_ms = world_wall,
             .mono_ms = world_mono,
+            .clock_mono_ms = world_clock,
             .start = world_start,
             .cancel = world_cancel,
             .wake_at = world_wake_at,

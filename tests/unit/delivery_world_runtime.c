@@ -81,6 +81,11 @@ int64_t world_mono(struct dispatcher_runtime *o)
     return world_loop_of(o)->world->mono_ms;
 }
 
+int64_t world_clock(struct dispatcher_runtime *o)
+{
+    return world_mono(o) + world_loop_of(o)->world->clock_ahead_ms;
+}
+
 struct world_row *world_row(struct world *w, uint32_t app_no, uint64_t event_no)
 {
     for (size_t i = 0; i < w->row_count; i++)
@@ -97,7 +102,12 @@ void world_start(struct dispatcher_runtime *o, struct exchange *x)
     for (struct world_exchange *e = w->exchanges; e; e = e->next)
         if (world_app_of(e->x) == app_no && world_event_of(e->x) == world_event_of(x))
             w->double_try = true;
-    struct world_answer a = w->answer(w, x, app_no);
+    if (w->lapses_left > 0 && w->lapses_left-- > 0)
+        atomic_fetch_add(&w->leases.lapses, 1);
+    x->is_withheld = x->may_send && !x->may_send(x);
+    struct world_answer a = {ATTEMPT_OK, 0, 0, -1};
+    if (!x->is_withheld)
+        a = w->answer(w, x, app_no);
     struct world_exchange *e = xcalloc(1, sizeof(*e));
     e->x = x;
     e->loop = l;
@@ -117,8 +127,8 @@ void world_start(struct dispatcher_runtime *o, struct exchange *x)
         at = &(*at)->next;
     e->next = *at;
     *at = e;
-    w->starts++;
-    w->tries[app_no]++;
+    w->starts += !x->is_withheld;
+    w->tries[app_no] += !x->is_withheld;
     if (++w->app_in_flight[app_no] > w->app_in_flight_max[app_no])
         w->app_in_flight_max[app_no] = w->app_in_flight[app_no];
     if (++w->in_flight > w->in_flight_max)

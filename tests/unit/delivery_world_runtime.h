@@ -66,9 +66,11 @@ struct world_store_job {
 
 struct world {
     int64_t wall_skew_ms, mono_ms;
+    int64_t clock_ahead_ms; /* of mono_ms, the time of the tick, until the next tick */
     struct world_loop loops[WORLD_LOOPS_MAX];
     size_t loop_count;
     struct world_exchange *exchanges;
+    int lapses_left; /* of the leases: each between a start and its request */
     int32_t in_flight, in_flight_max;
     int64_t starts;
 
@@ -112,6 +114,7 @@ uint64_t world_event_of(const struct exchange *x);
 int64_t world_wall(struct dispatcher_runtime *o);
 
 int64_t world_mono(struct dispatcher_runtime *o);
+int64_t world_clock(struct dispatcher_runtime *o);
 
 struct world_row *world_row(struct world *w, uint32_t app_no, uint64_t event_no);
 

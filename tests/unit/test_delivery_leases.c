@@ -23,6 +23,7 @@ static struct world *open_shared(size_t loops)
     world_is_shared = true;
     struct world *w = world_open(loops, "5s,1m");
     atomic_store(&w->leases.until_mono_ms, INT64_MAX);
+    atomic_store(&w->leases.looked_until_mono_ms, INT64_MAX);
     world_set_app(w, 1, 1);
     world_set_app(w, 2, 2);
     return w;
@@ -139,7 +140,7 @@ static void nothing_starts_when_the_lease_may_have_run_out(void)
 }
 
 /* It was paused, for less than its lease: another process may have erased a panelist. */
-static void nothing_starts_when_the_last_look_for_erasures_is_old(void)
+static void nothing_starts_when_the_last_look_is_old(void)
 {
     struct world *w = open_shared(1);
     claim(w, 1, 7);
@@ -163,9 +164,54 @@ static struct world_answer erase_the_rest(struct world *w, const struct exchange
         for (size_t i = 0; i < 10; i++)
             if (w->rows[i].event_no != world_event_of(x))
                 world_erase_row(&w->rows[i]);
-        delivery_erased_elsewhere(w->delivery, 1);
+        delivery_erased_elsewhere(w->delivery, 1, w->mono_ms);
     }
     return world_slow(w, x, app);
+}
+
+static struct world_answer pause_behind_the_first(struct world *w, const struct exchange *x,
+                                                  uint32_t app)
+{
+    w->clock_ahead_ms = 2 * SECOND;
+    return world_slow(w, x, app);
+}
+
+/* The time of the tick is still the one from before the pause. */
+static void a_pause_during_a_tick_ends_its_starts(void)
+{
+    struct world *w = open_shared(1);
+    w->answer = pause_behind_the_first;
+    claim(w, 1, 7);
+    atomic_store(&w->leases.looked_until_mono_ms, w->mono_ms + 1 * SECOND);
+    world_accept_many(w, 1, 1, 10);
+    world_run(w, 10);
+    CHECK_EQ_INT(w->starts, 1);
+    w->answer = world_ok;
+    atomic_store(&w->leases.looked_until_mono_ms, INT64_MAX);
+    delivery_leases_changed(w->delivery);
+    world_run(w, 30 * SECOND);
+    CHECK_EQ_UINT(world_count(w, CALLBACK_DELIVERED), 10);
+    CHECK_EQ_INT(w->starts, 10); /* what was withheld counts as no attempt */
+    CHECK_EQ_INT(busy(w, 1), 0);
+    world_close(w);
+}
+
+/* Between the start and the request this process was found to have missed looks, and has caught up:
+ * the request was made with settings from before. */
+static void what_began_before_a_lapse_is_not_sent(void)
+{
+    struct world *w = open_shared(1);
+    claim(w, 1, 7);
+    world_run(w, 1 * SECOND);
+    int64_t pages = w->pages_asked;
+    w->lapses_left = 4;
+    world_accept_many(w, 1, 1, 10);
+    world_run(w, 30 * SECOND);
+    CHECK_EQ_INT(w->lapses_left, 0);
+    CHECK(w->pages_asked > pages);
+    CHECK_EQ_UINT(world_count(w, CALLBACK_DELIVERED), 10);
+    CHECK_EQ_INT(w->starts, 10);
+    world_close(w);
 }
 
 static void an_erasure_that_is_told_during_a_tick_ends_its_starts(void)
@@ -195,7 +241,7 @@ static void what_another_node_erased_is_read_anew(void)
     CHECK_EQ_INT(w->starts, 1);
     for (size_t i = 5; i < 10; i++)
         world_erase_row(&w->rows[i]);
-    delivery_erased_elsewhere(w->delivery, 1);
+    delivery_erased_elsewhere(w->delivery, 1, w->mono_ms);
     world_run(w, 30 * SECOND);
     CHECK_EQ_INT(w->starts, 5);
     CHECK_EQ_UINT(world_count(w, CALLBACK_DELIVERED), 5);
@@ -219,7 +265,7 @@ static void what_another_node_erased_during_an_attempt_is_not_tried_again(void)
     world_run(w, 100);
     CHECK_EQ_INT(w->starts, 2);
     world_erase_row(&w->rows[0]);
-    delivery_erased_elsewhere(w->delivery, 1);
+    delivery_erased_elsewhere(w->delivery, 1, w->mono_ms);
     world_run(w, 7 * SECOND);
     CHECK_EQ_INT(w->starts, 3); /* the other one's retry */
     CHECK_EQ_INT(w->rows[0].life.state, CALLBACK_SKIPPED);
@@ -344,14 +390,44 @@ static void what_was_erased_meanwhile_is_not_tried(void)
         struct world_row before = *row;
         world_erase_row(row);
         if (i == 2)
-            delivery_erased_elsewhere(w->delivery, 1);
-        else
+            delivery_erased_elsewhere(w->delivery, 1, w->mono_ms);
+        erase.mono_ms = w->mono_ms;
+        if (i == 3)
             delivery_erase(w->delivery, &erase);
         world_run(w, 10);
         carry(w, &before, 7, since);
         world_run(w, 1 * SECOND);
         CHECK_EQ_INT(w->starts, 1);
     }
+    world_close(w);
+}
+
+/* The store's threads are no dispatcher: one has read a callback, and hands it over after another
+ * one has told of the erasure. */
+static void what_was_read_before_an_erasure_is_not_tried(void)
+{
+    struct world *w = open_looked();
+    w->apps[1]->terms.account_no = 1;
+    w->apps[2]->terms.account_no = 1;
+    lease(w, 2, 8);
+    w->fences[shard_of_app(2)] = 8;
+    for (uint32_t app_no = 1; app_no <= 2; app_no++) { /* the second one's lane is not in memory */
+        struct world_row *row = world_add_row(w, app_no, 2);
+        struct world_row before = *row;
+        int64_t since = w->mono_ms;
+        world_run(w, 10);
+        world_erase_row(row);
+        delivery_erased_elsewhere(w->delivery, 1, w->mono_ms);
+        world_run(w, 10);
+        carry(w, &before, 0, since);
+        world_run(w, 1 * SECOND);
+        CHECK_EQ_INT(w->starts, 1);
+    }
+    int64_t pages = w->pages_asked;
+    carry(w, world_add_row(w, 1, 3), 0, w->mono_ms);
+    world_run(w, 1 * SECOND);
+    CHECK_EQ_INT(w->starts, 2);
+    CHECK_EQ_INT(w->pages_asked, pages);
     world_close(w);
 }
 
@@ -362,7 +438,10 @@ int main(void)
     RUN(a_lease_that_comes_back_is_another_one);
     RUN(a_shard_that_leaves_ends_what_is_under_way);
     RUN(nothing_starts_when_the_lease_may_have_run_out);
-    RUN(nothing_starts_when_the_last_look_for_erasures_is_old);
+    RUN(nothing_starts_when_the_last_look_is_old);
+    RUN(a_pause_during_a_tick_ends_its_starts);
+    RUN(what_began_before_a_lapse_is_not_sent);
+    RUN(what_was_read_before_an_erasure_is_not_tried);
     RUN(an_erasure_that_is_told_during_a_tick_ends_its_starts);
     RUN(what_another_node_erased_is_read_anew);
     RUN(what_another_node_erased_during_an_attempt_is_not_tried_again);

@@ -3,7 +3,7 @@
 
 #include "store/nodes/handoff.h"
 
-static struct handoff_watermark watermark = {.trusted_since_mono_ms = 1000, .shown_no = 50};
+static struct handoff_watermark watermark = {.made_mono_ms = 1000, .shown_no = 50};
 
 static enum handoff_fate judge(int64_t fence, int64_t since_mono_ms, uint64_t event_no)
 {
@@ -42,11 +42,24 @@ static void what_was_shown_is_not_owed_again(void)
     watermark.covers = false;
 }
 
+/* Whoever has read it: an erasure may have been told since. */
+static void what_was_read_before_an_erasure_is_unsure(void)
+{
+    CHECK_EQ_INT(judge(0, 1, 1), HANDOFF_OWED); /* this node's own: it needs no order */
+    watermark.erased_mono_ms = 2000;
+    CHECK_EQ_INT(judge(0, 2000, 51), HANDOFF_UNSURE);
+    CHECK_EQ_INT(judge(7, 2000, 51), HANDOFF_UNSURE);
+    CHECK_EQ_INT(judge(0, 2001, 1), HANDOFF_OWED);
+    CHECK_EQ_INT(judge(7, 2001, 51), HANDOFF_OWED);
+    watermark.erased_mono_ms = 0;
+}
+
 int main(void)
 {
     RUN(what_nothing_can_have_shown_is_owed);
     RUN(another_fence_is_unsure);
     RUN(what_may_be_from_before_the_lane_is_unsure);
     RUN(what_was_shown_is_not_owed_again);
+    RUN(what_was_read_before_an_erasure_is_unsure);
     return check_done("handoff");
 }

@@ -12,6 +12,7 @@ static struct lane *new_lane(struct lane_shared *shared, struct destination *des
     struct lane_settings s = {
         .enabled = true, .has_url = true, .max_concurrency = 8, .url_hash = 1};
     lane->destination = destination;
+    lane->fence = 7;
     lane_set(lane, &s, &start);
     return lane;
 }
@@ -25,7 +26,7 @@ static void carry(struct lane *lane, uint64_t event_no)
 {
     struct callback *c = callback_no(event_no);
     struct lane_now now = {start.wall_ms + 1000, start.mono_ms + 1000};
-    c->stamp = (struct handoff_stamp){0, now.mono_ms};
+    c->stamp = (struct handoff_stamp){7, now.mono_ms};
     lane_offer(lane, c, 100, &now);
 }
 

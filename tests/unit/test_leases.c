@@ -47,6 +47,10 @@ static void nothing_starts_behind_the_end(void)
 {
     leases = (struct leases){0};
     atomic_store(&leases.until_mono_ms, 1000);
+    CHECK(!leases_run(&leases, 1)); /* it has not looked yet */
+    atomic_store(&leases.looked_until_mono_ms, 500);
+    CHECK(leases_run(&leases, 499) && !leases_run(&leases, 500));
+    atomic_store(&leases.looked_until_mono_ms, 2000);
     CHECK(leases_run(&leases, 999) && !leases_run(&leases, 1000));
     CHECK(leases_fresh(&leases, 999 + LEASES_FRESH_MS));
     CHECK(!leases_fresh(&leases, 1000 + LEASES_FRESH_MS));

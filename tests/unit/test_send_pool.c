@@ -269,6 +269,37 @@ static void slow_body_is_read_behind_the_success(void)
     post_close();
 }
 
+static int asked;
+
+static bool only_the_second(struct exchange *x)
+{
+    (void)x;
+    return ++asked == 2;
+}
+
+/* Asked right before the request is written: on a new connection, and on an idle one. */
+static void what_may_not_be_sent_is_not_written(void)
+{
+    struct receiver r = {.serve = counts_what_it_says};
+    post_open("127.0.0.0/8", NULL, NULL);
+    receiver_start(&r);
+    atomic_store(&said, 0);
+    post.x.may_send = only_the_second;
+    for (int i = 1; i <= 3; i++) {
+        post_to("http://127.0.0.1:%u/", r.port, 5000);
+        CHECK_EQ_INT(asked, i);
+        CHECK_EQ_INT(post.x.is_withheld, i != 2);
+    }
+    CHECK_EQ_INT(atomic_load(&said), 1);
+    CHECK_EQ_INT(numbers().connections, 0); /* the one it would have taken is closed */
+    post.x.may_send = NULL;
+    post_to("http://127.0.0.1:%u/", r.port, 5000);
+    CHECK(!post.x.is_withheld);
+    CHECK_EQ_INT(post.x.class, ATTEMPT_OK);
+    receiver_stop(&r);
+    post_close();
+}
+
 int main(void)
 {
     RUN(bound_makes_exchanges_wait);
@@ -278,5 +309,6 @@ int main(void)
     RUN(source_addresses_take_turns);
     RUN(addresses_are_tried_in_turn);
     RUN(slow_body_is_read_behind_the_success);
+    RUN(what_may_not_be_sent_is_not_written);
     return check_done("send_pool");
 }

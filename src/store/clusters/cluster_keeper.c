@@ -60,11 +60,11 @@ static void lanes_waiting(struct store_watcher *w, const struct lane_backlog *la
     clusters_announce_waiting(part_of(w), lanes, count);
 }
 
-static void panelist_erased(struct store_watcher *w, uint32_t account_no)
+static void panelist_erased(struct store_watcher *w, uint32_t account_no, int64_t mono_ms)
 {
     struct store_watcher *to = watcher_of(w);
     if (to)
-        to->erased(to, account_no);
+        to->erased(to, account_no, mono_ms);
 }
 
 /* Changes in the home are passed on to the watcher. The other clusters' change logs have only marks
@@ -288,7 +288,8 @@ static void read_feed(struct part *p, struct store *from, struct waiter *done)
         for (size_t i = 0; good && i < feed.count; i++)
             if (feed.rows[i].kind == OBJECT_MARK && feed.rows[i].document.p)
                 read_mark(p, feed.rows[i].document);
-        more = good && feed.more;
+        /* asking again says that the rows are applied */
+        more = good && (feed.more || feed.count > 0);
         arena_free(&feed.arena);
         if (!good)
             atomic_store(&p->feed_wanted, true);

@@ -1,4 +1,9 @@
-/* Decides whether a callback that another node hands over is still pending. Pure functions.
+/* Decides whether a callback that a thread of the store hands over is still pending. Pure
+ * functions.
+ *
+ * A callback may be on its way to its lane while another thread tells of an erasure. So each one
+ * carries the time before it was read or written: a callback from before the last erasure that is
+ * known here is looked up again.
  *
  * A node that accepts an event for a lane of another node writes the callback into the row that
  * announces it (store/postgresql/handover.h). Before the row arrives, the lane's node may have got
@@ -6,7 +11,7 @@
  * without a look at the database, if all of this holds:
  * - no other node, and no earlier incarnation of this lane, has held it: the shard's fence on
  *   arrival is the lane's, and the lane was made before the row was written;
- * - no panelist has been erased since;
+ * - no panelist has been erased since (as above);
  * - no page and no resend has shown a number as high.
  *
  * An account's event numbers become visible in order, so a page that has read the lane from start
@@ -19,15 +24,16 @@
 
 /* Of the callback. */
 struct handoff_stamp {
-    int64_t fence;         /* of its shard when the row arrived */
-    int64_t since_mono_ms; /* the row was written after this; 0: the callback was not handed over */
+    int64_t fence;         /* of its shard when the row arrived; 0: no other node handed it over */
+    int64_t since_mono_ms; /* it was read or written after this; 0: the store is not shared */
 };
 
 /* Of the lane. */
 struct handoff_watermark {
-    int64_t trusted_since_mono_ms; /* when the lane was made, or of the last erasure */
-    uint64_t shown_no : 63;        /* the highest number that a page or a resend has shown */
-    bool covers : 1;               /* a complete page has shown everything up to shown_no */
+    int64_t made_mono_ms;   /* when the lane was made */
+    int64_t erased_mono_ms; /* what was read before may be erased; 0: nothing was erased */
+    uint64_t shown_no : 63; /* the highest number that a page or a resend has shown */
+    bool covers : 1;        /* a complete page has shown everything up to shown_no */
 };
 
 enum handoff_fate {

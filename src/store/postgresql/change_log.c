@@ -113,7 +113,7 @@ static void tell_erasure(struct pg_nodes *n, struct str id)
     uint32_t account_no = 0;
     for (size_t i = 0; i < id.n; i++)
         account_no = account_no * 10 + (uint32_t)(id.p[i] - '0');
-    pg_nodes_tell_erased(n, account_no);
+    pg_nodes_tell_erased(n, account_no, env_mono_ms(env_real()));
 }
 
 enum pg_fate change_log_read_erasures(struct pg_nodes *n)
@@ -161,6 +161,7 @@ enum pg_fate pg_read_change_log(struct postgresql_store *s, struct pg *pg, void 
 {
     struct object_feed *feed = object_feed;
     int64_t known = atomic_load(&s->revision_known);
+    atomic_store(&s->revision_applied, known); /* whoever asks has applied the last answer */
     pg_begin_snapshot(pg);
     int at = pg_exec(pg, "SELECT revision FROM revision WHERE name='object'");
     args_int(pg_args(pg), PG_INT8, known);
@@ -176,5 +177,7 @@ enum pg_fate pg_read_change_log(struct postgresql_store *s, struct pg *pg, void 
     arena_free(&feed->arena);
     feed->revision = read_rows(feed, pg_result(pg, rows), pg_int(pg_result(pg, at), 0, 0));
     atomic_store(&s->revision_known, feed->revision);
+    if (feed->count == 0)
+        atomic_store(&s->revision_applied, feed->revision);
     return PG_OK;
 }

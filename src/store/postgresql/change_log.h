@@ -14,5 +14,6 @@ MUST_CHECK enum pg_fate change_log_begin(struct postgresql_store *s, struct pg *
 /* Puts the statements that log the change into the pipeline. */
 void change_log_add(struct postgresql_store *s, struct pg *pg, const struct object_change *change);
 void change_log_add_erasure(struct postgresql_store *s, struct pg *pg, uint32_t account_no);
-/* Tells the watcher of other nodes' erasures that are new in the log. On the nodes' thread. */
+/* Tells the watcher of other nodes' erasures that are new in the log; n->erasures_known is the
+ * revision of that look. On the nodes' thread. */
 MUST_CHECK enum pg_fate change_log_read_erasures(struct pg_nodes *n);

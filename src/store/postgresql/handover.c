@@ -195,14 +195,19 @@ static void read_heard(struct heard *h, const PGresult *r)
 }
 
 /* Hands each callback over as the node that changed it would have. */
-static enum pg_fate look_up(struct pg *pg, struct heard *h)
+static enum pg_fate look_up(struct pg *pg, struct heard *h, int64_t since_mono_ms)
 {
     struct fetched rows;
     enum pg_fate fate =
         fetch_rows(pg, h->keys, h->key_count, FETCH_UNLOCKED, true, &h->arena, &rows);
-    for (size_t i = 0; fate == PG_OK && i < rows.count; i++)
-        if (rows.rows[i].callback.life.wait == WAIT_DUE && rows.rows[i].event.body.p)
-            owe(h, pg_row_callback(&rows.rows[i]));
+    for (size_t i = 0; fate == PG_OK && i < rows.count; i++) {
+        const struct pg_row *row = &rows.rows[i];
+        if (row->callback.life.wait != WAIT_DUE || !row->event.body.p)
+            continue;
+        struct callback *c = pg_row_callback(row);
+        c->stamp.since_mono_ms = since_mono_ms;
+        owe(h, c);
+    }
     return fate;
 }
 
@@ -242,7 +247,7 @@ enum pg_fate handover_poll(struct postgresql_store *s, struct pg *pg, struct hea
     read_heard(&h, pg_result(pg, at));
     now.heard = h.rows > 0;
     if (h.key_count > 0)
-        fate = look_up(pg, &h);
+        fate = look_up(pg, &h, now.since_mono_ms);
     if (fate == PG_OK) {
         pg_commit(pg);
         fate = pg_sync(pg);

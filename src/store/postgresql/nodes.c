@@ -15,7 +15,8 @@
 
 #define STEP_MS 250
 #define STEP_DRAINING_MS 20
-#define LOOK_LASTS_MS 1000 /* four looks for erasures, so that one may be slow */
+#define STEP_CATCHING_UP_MS 50
+#define LOOK_LASTS_MS 1000 /* four looks at changes, so that one may be slow */
 #define FORGET_NODES_S 3600
 
 /* Microseconds do not depend on the session's time zone, so an entry can be compared anywhere. */
@@ -231,12 +232,26 @@ static void publish(struct pg_nodes *n)
         tell_leases(n);
 }
 
-/* Publishes a look for erasures, after the watcher has been told of what it found. */
-static void publish_look(struct pg_nodes *n, int64_t sent_mono_ms)
+/* Publishes a look, after the watcher has been told of the erasures that it found. Two looks that
+ * are too far apart are a lapse: this process was stopped, or could not reach the database. Other
+ * changes than erasures are then waited for, too: settings, secrets, URLs. Without a lapse they are
+ * not, so that a slow import at another node does not hold up deliveries. */
+static void publish_look(struct postgresql_store *s, int64_t sent_mono_ms)
 {
-    int64_t until = atomic_load(&n->alive) > 1 ? sent_mono_ms + LOOK_LASTS_MS : 0;
-    int64_t before = atomic_exchange(&n->leases.looked_until_mono_ms, until);
-    if (before && env_mono_ms(env_real()) >= before)
+    struct pg_nodes *n = &s->nodes;
+    if (sent_mono_ms - n->looked_mono_ms >= LOOK_LASTS_MS)
+        n->lapse_revision = n->erasures_known;
+    n->looked_mono_ms = sent_mono_ms;
+    if (n->lapse_revision > 0) {
+        if (atomic_load(&s->revision_applied) < n->lapse_revision) {
+            pg_nodes_tell_objects(n);
+            return;
+        }
+        n->lapse_revision = 0;
+        atomic_fetch_add(&n->leases.lapses, 1);
+    }
+    int64_t before = atomic_exchange(&n->leases.looked_until_mono_ms, sent_mono_ms + LOOK_LASTS_MS);
+    if (env_mono_ms(env_real()) >= before)
         tell_leases(n);
 }
 
@@ -255,11 +270,11 @@ void pg_nodes_tell_waiting(struct pg_nodes *n, const struct lane_backlog *lanes,
     pthread_mutex_unlock(&n->watching);
 }
 
-void pg_nodes_tell_erased(struct pg_nodes *n, uint32_t account_no)
+void pg_nodes_tell_erased(struct pg_nodes *n, uint32_t account_no, int64_t mono_ms)
 {
     pthread_mutex_lock(&n->watching);
     if (n->watcher)
-        n->watcher->erased(n->watcher, account_no);
+        n->watcher->erased(n->watcher, account_no, mono_ms);
     pthread_mutex_unlock(&n->watching);
 }
 
@@ -319,14 +334,13 @@ static enum pg_fate turn(struct pg_nodes *n)
     return fate;
 }
 
-/* This thread looks for erasures because it does no long work: what else is in the change log may
- * wait for the control thread. */
-static enum pg_fate look_for_erasures(struct pg_nodes *n)
+/* This thread looks at changes because it does no long work: the control thread may be behind. */
+static enum pg_fate look_at_changes(struct postgresql_store *s)
 {
     int64_t sent_mono_ms = env_mono_ms(env_real());
-    enum pg_fate fate = change_log_read_erasures(n);
+    enum pg_fate fate = change_log_read_erasures(&s->nodes);
     if (fate == PG_OK)
-        publish_look(n, sent_mono_ms);
+        publish_look(s, sent_mono_ms);
     return fate;
 }
 
@@ -343,7 +357,7 @@ bool pg_nodes_join(struct postgresql_store *s)
     member_init(&n->member, self);
     process_identity(n->holder);
     n->erasures_known = INT64_MAX; /* no lane is in memory yet */
-    return pg_connect(&n->pg) && turn(n) == PG_OK && look_for_erasures(n) == PG_OK;
+    return pg_connect(&n->pg) && turn(n) == PG_OK && look_at_changes(s) == PG_OK;
 }
 
 void pg_nodes_leave(struct postgresql_store *s)
@@ -368,6 +382,13 @@ static bool is_draining(const struct member *m)
     return false;
 }
 
+static int64_t step_ms(const struct pg_nodes *n)
+{
+    if (is_draining(&n->member))
+        return STEP_DRAINING_MS;
+    return n->lapse_revision > 0 ? STEP_CATCHING_UP_MS : STEP_MS;
+}
+
 void *pg_nodes_main(void *arg)
 {
     struct postgresql_store *s = arg;
@@ -376,7 +397,7 @@ void *pg_nodes_main(void *arg)
     int64_t due_mono_ms = 0, look_mono_ms = 0;
     bool good = true;
     pthread_setname_np(pthread_self(), "store-nodes");
-    while (!queue_has_any(&s->to_nodes, is_draining(&n->member) ? STEP_DRAINING_MS : STEP_MS)) {
+    while (!queue_has_any(&s->to_nodes, step_ms(n))) {
         int32_t busy[SHARDS];
         int64_t now = env_mono_ms(env_real());
         bool leaving = atomic_load(&n->leaving);
@@ -387,10 +408,10 @@ void *pg_nodes_main(void *arg)
             continue;
         n->member.leaving = leaving;
         bool reached = pg_store_connect(s, &n->pg), was_good = good;
-        good = reached && (!is_due || turn(n) == PG_OK) && look_for_erasures(n) == PG_OK;
+        good = reached && (!is_due || turn(n) == PG_OK) && look_at_changes(s) == PG_OK;
         if (good || !reached || !was_good) /* one broken connection is not reported */
             pg_store_note_away(s, &n->pg, !good);
-        look_mono_ms = now + STEP_MS;
+        look_mono_ms = now + (n->lapse_revision > 0 ? STEP_CATCHING_UP_MS : STEP_MS);
         if (is_due || !good)
             due_mono_ms = good ? now + NODE_RENEW_MS : 0;
     }

@@ -4,7 +4,8 @@
  * It has a thread and a connection of its own, so that no long work delays a renewal. Once a second
  * one transaction renews the node's lease and reads who holds which shards; if there is something
  * to do, a second transaction releases and claims shards. All times of leases are the
- * database's. Four times a second it looks for other nodes' erasures. */
+ * database's. Four times a second it looks at other nodes' changes: of erasures it tells at once,
+ * the others are read by the control thread. */
 #pragma once
 
 #include "store/nodes/process_identity.h"
@@ -25,6 +26,8 @@ struct pg_nodes {
     struct store_watcher *watcher; /* may be NULL */
     atomic_bool leaving;
     int64_t erasures_known; /* the revision up to which the watcher knows other nodes' erasures */
+    int64_t looked_mono_ms; /* when the last look was sent */
+    int64_t lapse_revision; /* of the first look after a lapse; 0: everything up to it is applied */
     /* Shards that were claimed and whose waiting lanes have not been read (rescan). */
     atomic_bool fresh[SHARDS];
     size_t alive_before;
@@ -43,7 +46,7 @@ void *pg_nodes_main(void *arg);
 /* --- calls of the watcher, on any of the store's threads -- */
 void pg_nodes_watch(struct pg_nodes *n, struct store_watcher *watcher);
 void pg_nodes_tell_waiting(struct pg_nodes *n, const struct lane_backlog *lanes, size_t count);
-void pg_nodes_tell_erased(struct pg_nodes *n, uint32_t account_no);
+void pg_nodes_tell_erased(struct pg_nodes *n, uint32_t account_no, int64_t mono_ms);
 void pg_nodes_tell_objects(struct pg_nodes *n);
 void pg_nodes_tell_asked(struct pg_nodes *n, int64_t question, uint32_t app_no,
                          enum question_scope scope);

@@ -181,6 +181,7 @@ static void pg_visit_objects(struct store *store, object_visitor visit, void *co
     pg_visit(&s->keeper, visit_object, &v);
     must_be_fine(s, pg_end_read(&s->keeper));
     atomic_store(&s->revision_known, known);
+    atomic_store(&s->revision_applied, known);
 }
 
 static size_t pg_backlog(struct store *store, struct lane_backlog **ret_lanes)

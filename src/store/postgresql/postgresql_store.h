@@ -98,10 +98,11 @@ struct pg_side {
     struct pg_table table, handover; /* handover: rows for other nodes' lanes */
     struct callback **owed;          /* for the sink, after the commit */
     size_t owed_count, owed_capacity;
-    int64_t asked_us; /* of the first request in the current group */
-    int64_t weight;   /* number of its events or outcomes */
-    bool is_part;     /* the group is part of one that was refused as a whole */
-    bool unknown;     /* the commit of the current group may have happened */
+    int64_t asked_us;      /* of the first request in the current group */
+    int64_t since_mono_ms; /* when the current try began */
+    int64_t weight;        /* number of its events or outcomes */
+    bool is_part;          /* the group is part of one that was refused as a whole */
+    bool unknown;          /* the commit of the current group may have happened */
     /* the try only finds out whether it has, and writes nothing; PG_ABSENT: it has not */
     bool only_looks;
     /* the revision of a change or the number of a resend, assigned by an earlier try; 0: none
@@ -134,6 +135,8 @@ struct postgresql_store {
     struct pg_questions questions;
     struct pg_replica *replica;  /* may be NULL */
     atomic_llong revision_known; /* the last revision of the change log that was read */
+    /* the last one whose changes the reader has applied */
+    atomic_llong revision_applied;
     struct owed_sink *sink;
     struct pg_side changes, outcomes;
     struct pg pages, keeper;

@@ -76,6 +76,7 @@ static enum pg_fate try_write_once(struct postgresql_store *s, struct pg_side *s
                                    void *what, bool *ret_reached)
 {
     side->changes.added = (struct pg_counts){0};
+    side->since_mono_ms = env_mono_ms(env_real());
     pg_numbers_begin(&s->numbers, side->weight);
     enum pg_fate fate = try_once(s, &side->pg, work, what, ret_reached);
     pg_numbers_end(&s->numbers, side->weight, fate == PG_OK ? &side->changes.added : NULL);
@@ -201,6 +202,7 @@ enum store_status pg_try_read(struct postgresql_store *s, struct pg *pg, pg_work
 
 void pg_side_owe(struct pg_side *side, struct callback *c)
 {
+    c->stamp.since_mono_ms = side->since_mono_ms;
     side->owed =
         xgrow(side->owed, &side->owed_capacity, side->owed_count + 1, sizeof(struct callback *));
     side->owed[side->owed_count++] = c;

@@ -115,7 +115,7 @@ static bool lane_make(struct node *n, uint32_t no)
         return lane->there;
     lane->there = true;
     lane->fence = fence;
-    lane->watermark = (struct handoff_watermark){.trusted_since_mono_ms = node_mono(n)};
+    lane->watermark = (struct handoff_watermark){.made_mono_ms = node_mono(n)};
     return true;
 }
 
