@@ -14,10 +14,10 @@
  */
 #include "base/alloc.h"
 #include "base/env.h"
+#include "domain/acceptance.h"
 #include "domain/clock.h"
 #include "domain/money.h"
 #include "domain/payload.h"
-#include "domain/rules.h"
 #include "store/postgresql/pg_schema.h"
 #include "store/postgresql/row_changes.h"
 
@@ -186,8 +186,8 @@ static void generate(struct loop *l, int64_t now_ms, struct texts *to, struct ev
     };
     c.key = event_key(&l->secret, c.terms->account_no, c.event_id);
     uint64_t *last_event_no = &l->last_event_no[c.terms->account_no];
-    struct rules_facts facts = {.received_ms = now_ms, .last_event_no = *last_event_no};
-    struct verdict v = rules_decide(&c, &facts, ret);
+    struct acceptance_facts facts = {.received_ms = now_ms, .last_event_no = *last_event_no};
+    struct verdict v = acceptance_decide(&c, &facts, ret);
     ASSERT(v.kind == VERDICT_ACCEPTED && ret->state == CALLBACK_PENDING);
     *last_event_no = ret->event_no;
 }

@@ -3,10 +3,10 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "domain/acceptance.h"
 #include "domain/clock.h"
 #include "domain/money.h"
 #include "domain/payload.h"
-#include "domain/rules.h"
 #include "store/store_open.h"
 
 #include <pthread.h>

@@ -191,8 +191,9 @@ static void bare_event(struct bare *b, const struct candidate *c)
     struct sql *q = &b->sql;
     struct event e;
     uint64_t *last_event_no = &b->event_no[c->terms->account_no];
-    struct rules_facts facts = {.received_ms = c->occurred_ms, .last_event_no = *last_event_no};
-    struct verdict v = rules_decide(c, &facts, &e);
+    struct acceptance_facts facts = {.received_ms = c->occurred_ms,
+                                     .last_event_no = *last_event_no};
+    struct verdict v = acceptance_decide(c, &facts, &e);
     ASSERT(v.kind == VERDICT_ACCEPTED);
     *last_event_no = e.event_no;
     int64_t id = (int64_t)event_id_of(e.account_no, e.event_no);

@@ -1,5 +1,6 @@
-/* The content of a reported event as one keyed hash, which distinguishes a duplicate from a
- * conflict (contract, section 3). Internal to intake/.
+/* The content of a reported event as one keyed hash. If an EventId is reported again, the hashes
+ * decide between duplicate and conflict: domain/acceptance.h compares them (contract, section 3).
+ * Internal to intake/.
  *
  * The canonical form has an entry for each member present, ordered by field number
  * (event_fields.h): u8 number, u8 kind, value. Kinds: 'm' an amount and 't' a Timestamp, 8 bytes

@@ -1,8 +1,9 @@
 /* From the bytes of a request to judged items (contract, section 3).
  *
  * Each item is judged alone: a valid one becomes a candidate for the store, any other a rejection
- * with every fault found. The store's verdicts decide what only the store knows (duplicates and
- * originals); the answer (intake/intake_answer.h) combines both.
+ * with every fault found. Whether a candidate is a duplicate, a conflict, or lacks its original
+ * depends on what is stored: the store decides that by domain/acceptance.h. The answer
+ * (intake/intake_answer.h) combines both.
  *
  * Duplicates are recognised before any judgement that depends on more than the item's own bytes. So
  * an item that is valid by itself, but refused for something that may have changed since it was

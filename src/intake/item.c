@@ -4,9 +4,9 @@
 
 #include "base/buf.h"
 #include "base/limits.h"
+#include "domain/acceptance.h"
 #include "domain/clock.h"
 #include "domain/money.h"
-#include "domain/rules.h"
 #include "intake/item_values.h"
 
 struct field_row {
@@ -199,7 +199,7 @@ static void judge_computed_reward(const struct candidate *c, struct problems *fa
     bool by_ratio = c->type == EVENT_SURVEY_COMPLETED || c->type == EVENT_OFFER_COMPLETED ||
                     c->type == EVENT_PROFILER_COMPLETED;
     int64_t reward_micros = 0;
-    if (by_ratio && !c->has_reward && !rules_reward(c, &reward_micros))
+    if (by_ratio && !c->has_reward && !acceptance_reward(c, &reward_micros))
         problem_add(faults, STR("Reward"), "out_of_range",
                     "RevenueAmount times the app's CurrencyValue is more than 1000000000");
 }

@@ -8,8 +8,8 @@
 #include "accounts/changes.h"
 #include "base/env.h"
 #include "base/limits.h"
+#include "domain/acceptance.h"
 #include "domain/money.h"
-#include "domain/rules.h"
 #include "intake/intake.h"
 #include "intake/intake_answer.h"
 #include "json/reader.h"
@@ -76,7 +76,7 @@ static void check_candidate(const struct candidate *c)
     check_text(c->reason, LIMIT_TEXT_BYTES);
     ASSERT(c->revenue_micros >= -MONEY_MAX_REVENUE_MICROS);
     ASSERT(c->revenue_micros >= 0 || c->type == EVENT_AD_HOC);
-    struct verdict v = rules_decide(c, &(struct rules_facts){.received_ms = NOW_MS}, &e);
+    struct verdict v = acceptance_decide(c, &(struct acceptance_facts){.received_ms = NOW_MS}, &e);
     ASSERT(v.kind != VERDICT_ACCEPTED || e.reward_micros <= MONEY_MAX_REWARD_MICROS);
 }
 

@@ -6,9 +6,9 @@
 #include "memory_store/memory_store.h"
 
 #include "base/alloc.h"
+#include "domain/acceptance.h"
 #include "domain/clock.h"
 #include "domain/payload.h"
-#include "domain/rules.h"
 
 #include <stdlib.h>
 
@@ -132,11 +132,11 @@ static struct verdict take_in(struct memory_store *m, const struct candidate *c,
 {
     uint32_t account_no = c->terms->account_no;
     const struct entry *same = memory_find(m, account_no, c->event_id), *original = NULL;
-    if (rules_needs_original(c))
+    if (acceptance_needs_original(c))
         original = memory_find(m, account_no, c->original_reward_id);
     size_t paid_count = 0;
-    int64_t *paid_at_ms = rules_needs_payments(c) ? find_payments(m, c, &paid_count) : NULL;
-    struct rules_facts facts = {
+    int64_t *paid_at_ms = acceptance_needs_payments(c) ? find_payments(m, c, &paid_count) : NULL;
+    struct acceptance_facts facts = {
         .received_ms = received_ms,
         .last_accepted_ms = m->last_accepted_ms,
         .last_event_no = last_event_no(m, account_no),
@@ -149,7 +149,7 @@ static struct verdict take_in(struct memory_store *m, const struct candidate *c,
     };
     struct event e;
     struct buf body = {0};
-    struct verdict v = rules_decide(c, &facts, &e);
+    struct verdict v = acceptance_decide(c, &facts, &e);
     free(paid_at_ms);
     if (v.kind != VERDICT_ACCEPTED)
         return v;

@@ -174,7 +174,7 @@ plant("released_before_the_checkpoint", "checkpoints", "the journal forgets firs
 
 # --- what the domain decides, for every store: the contract's tests see it on each -----------------
 
-V = "src/domain/rules.c"
+V = "src/domain/acceptance.c"
 plant("content_not_compared", "verdict", "another event under a known EventId counts as the same", V,
       "if (facts->known_content != c->content)", "if (c->type == 0)", BOTH_STORES)
 plant("original_of_another_app", "verdict", "an app reverses what another app paid", V,

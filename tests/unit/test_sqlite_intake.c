@@ -3,8 +3,8 @@
  * durable. */
 #include "sqlite_store.h"
 
+#include "domain/acceptance.h"
 #include "domain/payload.h"
-#include "domain/rules.h"
 #include "store/journal/record.h"
 
 #include <errno.h>
@@ -62,11 +62,11 @@ static size_t record_bytes(const struct candidate *c, const struct event *origin
 {
     struct event e;
     struct buf body = {0}, record = {0};
-    struct rules_facts facts = {
+    struct acceptance_facts facts = {
         .received_ms = NOW_MS,
-        .original = rules_needs_original(c) ? original : NULL,
+        .original = acceptance_needs_original(c) ? original : NULL,
     };
-    struct verdict v = rules_decide(c, &facts, &e);
+    struct verdict v = acceptance_decide(c, &facts, &e);
     ASSERT(v.kind == VERDICT_ACCEPTED);
     payload_fix(&e, c, &body);
     record_add_event(&record, &e);
@@ -89,8 +89,8 @@ static void no_record_is_larger_than_was_reckoned(void)
                     struct candidate first = shaped(EVENT_OFFER_COMPLETED, of, &with);
                     struct candidate c = shaped(type, shape, &with);
                     struct event original;
-                    (void)rules_decide(&first, &(struct rules_facts){.received_ms = NOW_MS},
-                                       &original);
+                    (void)acceptance_decide(
+                        &first, &(struct acceptance_facts){.received_ms = NOW_MS}, &original);
                     size_t n = record_bytes(&c, &original);
                     CHECK(n <= record_event_bytes_most(&c));
                     if (n > largest)

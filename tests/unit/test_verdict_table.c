@@ -1,7 +1,7 @@
-/* docs/state.md, "What intake makes of an event", against domain/rules.c and life_accept: every
- * kind of event in everything that a store may have found about it. */
+/* docs/state.md, "What intake makes of an event", against domain/acceptance.c and life_accept:
+ * every kind of event in everything that a store may have found about it. */
+#include "domain/acceptance.h"
 #include "domain/callback_life.h"
-#include "domain/rules.h"
 
 #include "state_page.h"
 
@@ -20,7 +20,7 @@ static struct app_terms no_url, unwanted;
 /* What is asked about: a candidate, and what is found about it besides its EventId. */
 struct asked {
     struct candidate candidate;
-    struct rules_facts facts;
+    struct acceptance_facts facts;
     struct event original;
     struct callback_life original_status;
 };
@@ -187,7 +187,7 @@ static void find_nothing(struct asked *a)
 static void refuse(struct asked *a)
 {
     a->candidate.refused = true;
-    a->facts.original = NULL; /* rules_needs_original: it is not looked for */
+    a->facts.original = NULL; /* acceptance_needs_original: it is not looked for */
     a->facts.is_original_reversed = false;
 }
 
@@ -252,7 +252,7 @@ static void print_cell(FILE *to, const struct row *row, const struct column *col
     row->ask(&a);
     column->find(&a);
     struct event e;
-    struct verdict v = rules_decide(&a.candidate, &a.facts, &e);
+    struct verdict v = acceptance_decide(&a.candidate, &a.facts, &e);
     if (v.kind == VERDICT_ACCEPTED)
         print_accepted(to, &a, &e);
     else
@@ -286,21 +286,21 @@ static void the_page_says_what_becomes_of_every_event(void)
 /* --- what no store can have found --------------------------------------------------------------
  */
 
-static void decide_completed(struct rules_facts facts)
+static void decide_completed(struct acceptance_facts facts)
 {
     struct asked a = {.candidate = {.terms = &terms, .deliver = true, .occurred_ms = NOW}};
     struct event e;
     complete(&a);
-    (void)rules_decide(&a.candidate, &facts, &e);
+    (void)acceptance_decide(&a.candidate, &facts, &e);
 }
 
 static void impossible_findings_are_asserted(void)
 {
     struct event original = {.event_no = 8, .type = EVENT_OFFER_COMPLETED};
-    decide_completed((struct rules_facts){.received_ms = NOW});
-    CHECK_ABORTS(decide_completed((struct rules_facts){.is_known = true}));
-    CHECK_ABORTS(decide_completed((struct rules_facts){.is_original_reversed = true}));
-    CHECK_ABORTS(decide_completed((struct rules_facts){.original = &original}));
+    decide_completed((struct acceptance_facts){.received_ms = NOW});
+    CHECK_ABORTS(decide_completed((struct acceptance_facts){.is_known = true}));
+    CHECK_ABORTS(decide_completed((struct acceptance_facts){.is_original_reversed = true}));
+    CHECK_ABORTS(decide_completed((struct acceptance_facts){.original = &original}));
 }
 
 int main(void)

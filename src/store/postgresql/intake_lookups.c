@@ -3,8 +3,8 @@
  * waits. */
 #include "store/postgresql/pg_intake.h"
 
+#include "domain/acceptance.h"
 #include "domain/clock.h"
-#include "domain/rules.h"
 
 #include <stdlib.h>
 
@@ -41,7 +41,7 @@ static void ask_keys(struct pg_intake *in)
         column_int(&t.columns[0], (int64_t)i * 2);
         column_int(&t.columns[1], c->terms->account_no);
         column_key(&t.columns[2], c->key);
-        if (!rules_needs_original(c))
+        if (!acceptance_needs_original(c))
             continue;
         column_int(&t.columns[0], (int64_t)i * 2 + 1);
         column_int(&t.columns[1], c->terms->account_no);
@@ -67,7 +67,7 @@ static bool is_same_question(const struct candidate *a, const struct candidate *
     if (a->type == EVENT_SURVEY_STARTED && b->type == EVENT_SURVEY_STARTED)
         return a->client_no == b->client_no &&
                clock_day(a->occurred_ms) == clock_day(b->occurred_ms);
-    return rules_needs_payments(a) && rules_needs_payments(b) &&
+    return acceptance_needs_payments(a) && acceptance_needs_payments(b) &&
            a->terms->app_no == b->terms->app_no;
 }
 
@@ -92,7 +92,7 @@ static void join_questions(struct pg_intake *in)
     for (size_t i = 0; i < in->count; i++) {
         struct intake_item *item = &in->items[i];
         int64_t at_ms = item->c->occurred_ms;
-        if (!rules_needs_payments(item->c))
+        if (!acceptance_needs_payments(item->c))
             continue;
         if (!is_asked_already(in, i)) {
             item->paid_after_ms = at_ms - DAY_MS;
@@ -116,7 +116,7 @@ static void ask_payments(struct pg_intake *in)
     for (size_t i = 0; i < in->count; i++) {
         const struct intake_item *item = &in->items[i];
         const struct candidate *c = item->c;
-        if (!rules_needs_payments(c) || item->same_question)
+        if (!acceptance_needs_payments(c) || item->same_question)
             continue;
         first_ms = item->paid_after_ms < first_ms ? item->paid_after_ms : first_ms;
         column_int(&t.columns[0], (int64_t)i);

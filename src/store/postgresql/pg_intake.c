@@ -13,9 +13,9 @@
 #include "store/postgresql/pg_intake.h"
 
 #include "base/alloc.h"
+#include "domain/acceptance.h"
 #include "domain/clock.h"
 #include "domain/payload.h"
-#include "domain/rules.h"
 
 #include <stdlib.h>
 
@@ -203,7 +203,7 @@ static void decide(struct pg_intake *in, struct intake_item *item)
     struct verdict before = *item->verdict; /* of an earlier try of this group */
     struct found_key known = find_known(in, item);
     struct pg_original original = {0};
-    struct rules_facts facts = {
+    struct acceptance_facts facts = {
         .received_ms = item->received_ms,
         .last_accepted_ms = item->account->last_accepted_ms,
         .last_event_no = item->account->last_event_no,
@@ -213,14 +213,14 @@ static void decide(struct pg_intake *in, struct intake_item *item)
     };
     if (!known.found) {
         store_warn_of_clock(item->account->last_accepted_ms, item->received_ms);
-        if (rules_needs_original(c))
+        if (acceptance_needs_original(c))
             original = find_original(in, item);
-        if (rules_needs_payments(c))
+        if (acceptance_needs_payments(c))
             facts.paid = find_payments(in, item);
     }
     facts.original = original.event;
     facts.is_original_reversed = original.reversed;
-    *item->verdict = rules_decide(c, &facts, &item->event);
+    *item->verdict = acceptance_decide(c, &facts, &item->event);
     item->own = is_own(in, item, before);
     if (item->own)
         item->verdict->kind = VERDICT_ACCEPTED;

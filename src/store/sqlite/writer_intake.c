@@ -2,8 +2,8 @@
  * become durable when the writer commits the group. */
 #include "store/sqlite/sqlite_store.h"
 
+#include "domain/acceptance.h"
 #include "domain/payload.h"
-#include "domain/rules.h"
 
 #include <inttypes.h>
 
@@ -33,7 +33,7 @@ static struct verdict decide(struct sqlite_store *s, const struct candidate *c, 
     struct original original = {0};
     struct event e;
     bool is_known = view_key(v, c->key, &found);
-    struct rules_facts facts = {
+    struct acceptance_facts facts = {
         .received_ms = received_ms,
         .last_accepted_ms = v->last_accepted_ms,
         .is_known = is_known,
@@ -42,14 +42,14 @@ static struct verdict decide(struct sqlite_store *s, const struct candidate *c, 
     };
     if (!is_known) {
         facts.last_event_no = view_last_event_no(v, c->terms->account_no);
-        if (rules_needs_original(c))
+        if (acceptance_needs_original(c))
             find_original(s, c, &original);
-        if (rules_needs_payments(c))
+        if (acceptance_needs_payments(c))
             facts.paid = view_payments(v, c);
     }
     facts.original = original.found ? &original.event : NULL;
     facts.is_original_reversed = original.reversed;
-    struct verdict verdict = rules_decide(c, &facts, &e);
+    struct verdict verdict = acceptance_decide(c, &facts, &e);
     if (verdict.kind != VERDICT_ACCEPTED)
         return verdict;
     if (sql_failed(&v->lookup.sql))

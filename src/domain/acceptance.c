@@ -1,10 +1,10 @@
-/* The value of an event and the state of its callback.
+/* Decides about a reported event; see acceptance.h.
  *
- * One function for each kind of decision; rules_decide calls them in the order of precedence:
+ * One function for each kind of decision; acceptance_decide calls them in the order of precedence:
  * repeated, refused by intake, original, then amounts, then the callback's state. Everything that
  * decides is an argument, so the same candidate with the same facts always becomes the same
  * event. */
-#include "domain/rules.h"
+#include "domain/acceptance.h"
 
 #include "domain/acceptance_times.h"
 #include "domain/money.h"
@@ -14,18 +14,18 @@ static bool paid_by_disqualification_rule(const struct candidate *c)
     return c->type == EVENT_SURVEY_DISQUALIFIED && !c->has_reward;
 }
 
-bool rules_needs_payments(const struct candidate *c)
+bool acceptance_needs_payments(const struct candidate *c)
 {
     return paid_by_disqualification_rule(c) && !c->is_test &&
            c->terms->disqualification_reward_micros > 0;
 }
 
-bool rules_needs_original(const struct candidate *c)
+bool acceptance_needs_original(const struct candidate *c)
 {
     return c->type == EVENT_OFFER_COMPLETION_REVERSED && !c->refused;
 }
 
-bool rules_reward(const struct candidate *c, int64_t *ret_reward_micros)
+bool acceptance_reward(const struct candidate *c, int64_t *ret_reward_micros)
 {
     if (c->has_reward) {
         bool may_be_negative = c->type == EVENT_AD_HOC && c->terms->negative_ad_hoc;
@@ -119,7 +119,7 @@ static void set_amounts(struct event *e, const struct candidate *c, const struct
     if (paid_by_disqualification_rule(c)) {
         pay_disqualification(e, c, paid);
     } else {
-        bool in_range = rules_reward(c, &e->reward_micros);
+        bool in_range = acceptance_reward(c, &e->reward_micros);
         ASSERT(in_range); /* intake has rejected other amounts */
     }
 }
@@ -139,7 +139,8 @@ static void set_state(struct event *e, const struct candidate *c)
         e->state = CALLBACK_PENDING;
 }
 
-static struct verdict judge_repeated(const struct candidate *c, const struct rules_facts *facts)
+static struct verdict judge_repeated(const struct candidate *c,
+                                     const struct acceptance_facts *facts)
 {
     if (facts->known_content != c->content)
         return refuse(VERDICT_CONFLICT, NULL);
@@ -147,15 +148,15 @@ static struct verdict judge_repeated(const struct candidate *c, const struct rul
 }
 
 /* Asserts that the store's facts are consistent. */
-static void check_facts(const struct candidate *c, const struct rules_facts *facts)
+static void check_facts(const struct candidate *c, const struct acceptance_facts *facts)
 {
     ASSERT(!facts->is_known || facts->known_event_no > 0);
     ASSERT(facts->original || !facts->is_original_reversed);
-    ASSERT(!facts->original || (rules_needs_original(c) && facts->original->event_no > 0));
+    ASSERT(!facts->original || (acceptance_needs_original(c) && facts->original->event_no > 0));
 }
 
-struct verdict rules_decide(const struct candidate *c, const struct rules_facts *facts,
-                            struct event *ret_event)
+struct verdict acceptance_decide(const struct candidate *c, const struct acceptance_facts *facts,
+                                 struct event *ret_event)
 {
     check_facts(c, facts);
     if (facts->is_known)

@@ -1,5 +1,5 @@
 /* The decision at acceptance, for every type and every reason to refuse. */
-#include "domain/rules.h"
+#include "domain/acceptance.h"
 
 #include "domain/money.h"
 
@@ -54,7 +54,8 @@ static struct candidate candidate_of(enum event_type type)
     return c;
 }
 
-static const struct rules_facts nothing_found = {.received_ms = ACCEPTED_MS, .last_event_no = 8};
+static const struct acceptance_facts nothing_found = {.received_ms = ACCEPTED_MS,
+                                                      .last_event_no = 8};
 
 /* With so many payments at the time of the event. */
 static struct event accept(const struct candidate *c, uint32_t payments)
@@ -63,9 +64,9 @@ static struct event accept(const struct candidate *c, uint32_t payments)
     int64_t at_ms[100];
     for (uint32_t i = 0; i < payments; i++)
         at_ms[i] = c->occurred_ms;
-    struct rules_facts facts = nothing_found;
+    struct acceptance_facts facts = nothing_found;
     facts.paid = (struct payments){at_ms, payments};
-    struct verdict v = rules_decide(c, &facts, &e);
+    struct verdict v = acceptance_decide(c, &facts, &e);
     CHECK_EQ_INT(v.kind, VERDICT_ACCEPTED);
     return e;
 }
@@ -74,12 +75,12 @@ static void an_event_known_by_its_key_is_repeated(void)
 {
     struct candidate c = candidate_of(EVENT_SURVEY_COMPLETED);
     struct event untouched = {.event_no = 4242};
-    struct rules_facts facts = {.is_known = true, .known_content = 4, .known_event_no = 41};
+    struct acceptance_facts facts = {.is_known = true, .known_content = 4, .known_event_no = 41};
     c.refused = true; /* what would be refused now was accepted then */
-    struct verdict v = rules_decide(&c, &facts, &untouched);
+    struct verdict v = acceptance_decide(&c, &facts, &untouched);
     CHECK(v.kind == VERDICT_DUPLICATE && v.event_no == 41);
     facts.known_content = 5;
-    v = rules_decide(&c, &facts, &untouched);
+    v = acceptance_decide(&c, &facts, &untouched);
     CHECK(v.kind == VERDICT_CONFLICT && v.event_no == 0);
     CHECK_EQ_UINT(untouched.event_no, 4242);
 }
@@ -88,8 +89,8 @@ static void an_accepted_event_has_the_next_number(void)
 {
     struct candidate c = candidate_of(EVENT_SURVEY_COMPLETED);
     struct event e;
-    struct rules_facts facts = {.received_ms = 5, .last_accepted_ms = 6, .last_event_no = 8};
-    struct verdict v = rules_decide(&c, &facts, &e);
+    struct acceptance_facts facts = {.received_ms = 5, .last_accepted_ms = 6, .last_event_no = 8};
+    struct verdict v = acceptance_decide(&c, &facts, &e);
     CHECK(v.kind == VERDICT_ACCEPTED && v.event_no == 9);
     CHECK(e.event_no == 9 && e.due_ms == 5 && e.accepted_ms == 6);
 }
@@ -177,14 +178,14 @@ static void ad_hoc_carries_its_reward(void)
     CHECK_EQ_UINT(e.original_no, 0);
     int64_t untouched = 42;
     c.reward_micros = -1;
-    CHECK(!rules_reward(&c, &untouched));
+    CHECK(!acceptance_reward(&c, &untouched));
     CHECK_ABORTS(accept(&c, 0)); /* intake lets none of these through */
     terms.negative_ad_hoc = true;
     CHECK_EQ_INT(accept(&c, 0).reward_micros, -1);
     c.reward_micros = -MONEY_MAX_REWARD_MICROS - 1;
-    CHECK(!rules_reward(&c, &untouched));
+    CHECK(!acceptance_reward(&c, &untouched));
     c.has_reward = false;
-    CHECK(!rules_reward(&c, &untouched));
+    CHECK(!acceptance_reward(&c, &untouched));
     CHECK_EQ_INT(untouched, 42);
 }
 
@@ -194,22 +195,22 @@ static void rewards_out_of_range_are_seen_at_intake(void)
     struct candidate c = candidate_of(EVENT_SURVEY_COMPLETED);
     c.revenue_micros = MONEY_MAX_REVENUE_MICROS;
     terms.currency_micros = MONEY_MAX_CURRENCY_MICROS;
-    CHECK(!rules_reward(&c, &value));
+    CHECK(!acceptance_reward(&c, &value));
     terms.currency_micros = 1000 * MICROS_PER_UNIT;
-    CHECK(rules_reward(&c, &value));
+    CHECK(acceptance_reward(&c, &value));
     CHECK_EQ_INT(value, MONEY_MAX_REWARD_MICROS);
     c.has_reward = true;
     c.reward_micros = MONEY_MAX_REWARD_MICROS + 1;
-    CHECK(!rules_reward(&c, &value));
+    CHECK(!acceptance_reward(&c, &value));
     c.reward_micros = -1;
     terms.negative_ad_hoc = true; /* only ad_hoc may be negative */
-    CHECK(!rules_reward(&c, &value));
+    CHECK(!acceptance_reward(&c, &value));
 }
 
 static void disqualifications_are_capped(void)
 {
     struct candidate c = candidate_of(EVENT_SURVEY_DISQUALIFIED);
-    CHECK(rules_needs_payments(&c));
+    CHECK(acceptance_needs_payments(&c));
     struct event e = accept(&c, 0);
     CHECK_EQ_INT(e.lane, LANE_FAILURE);
     CHECK_EQ_INT(e.reward_micros, 500000);
@@ -233,7 +234,7 @@ static void the_cap_is_about_the_apps_own_payments(void)
 {
     struct candidate c = candidate_of(EVENT_SURVEY_DISQUALIFIED);
     c.is_test = true;
-    CHECK(!rules_needs_payments(&c));
+    CHECK(!acceptance_needs_payments(&c));
     struct event e = accept(&c, 100);
     CHECK_EQ_INT(e.reward_micros, 500000); /* tests are always paid and never counted */
     CHECK_EQ_INT(e.cap, CAP_NONE);
@@ -241,18 +242,18 @@ static void the_cap_is_about_the_apps_own_payments(void)
     c.has_reward = c.has_revenue = true;
     c.reward_micros = 2000000;
     c.revenue_micros = 10000;
-    CHECK(!rules_needs_payments(&c));
+    CHECK(!acceptance_needs_payments(&c));
     e = accept(&c, 100);
     CHECK_EQ_INT(e.reward_micros, 2000000);
     CHECK_EQ_INT(e.revenue_micros, 10000);
     CHECK_EQ_INT(e.cap, CAP_NONE);
     c.has_reward = false;
     terms.disqualification_reward_micros = 0;
-    CHECK(!rules_needs_payments(&c));
+    CHECK(!acceptance_needs_payments(&c));
     e = accept(&c, 0);
     CHECK_EQ_INT(e.reward_micros, 0);
     CHECK_EQ_INT(e.cap, CAP_NONE); /* nothing was paid */
-    CHECK(!rules_needs_payments(
+    CHECK(!acceptance_needs_payments(
         &(struct candidate){.terms = &terms, .type = EVENT_SURVEY_COMPLETED}));
 }
 
@@ -287,10 +288,10 @@ static struct candidate reversal(void)
 static struct verdict decide(const struct candidate *c, const struct event *original, bool reversed)
 {
     struct event untouched = {.event_no = 4242};
-    struct rules_facts facts = nothing_found;
+    struct acceptance_facts facts = nothing_found;
     facts.original = original;
     facts.is_original_reversed = reversed;
-    struct verdict v = rules_decide(c, &facts, &untouched);
+    struct verdict v = acceptance_decide(c, &facts, &untouched);
     if (v.kind != VERDICT_ACCEPTED)
         CHECK_EQ_UINT(untouched.event_no, 4242);
     return v;
@@ -303,8 +304,8 @@ static void a_reversal_negates_its_original(void)
     c.reason = STR("chargeback");
     c.session_id = STR("s-1"); /* given and equal */
     terms.currency_micros = 1; /* today's ratio changes no past reward */
-    struct rules_facts facts = {.received_ms = ACCEPTED_MS, .original = &original};
-    CHECK_EQ_INT(rules_decide(&c, &facts, &e).kind, VERDICT_ACCEPTED);
+    struct acceptance_facts facts = {.received_ms = ACCEPTED_MS, .original = &original};
+    CHECK_EQ_INT(acceptance_decide(&c, &facts, &e).kind, VERDICT_ACCEPTED);
     CHECK_EQ_INT(e.revenue_micros, -1234567);
     CHECK_EQ_INT(e.reward_micros, -123460000);
     CHECK_EQ_UINT(e.original_no, 41);
@@ -387,15 +388,15 @@ static void the_reversal_of_a_test_is_a_test(void)
     struct candidate c = reversal();
     struct event original = original_of(&c), e = {0};
     original.is_test = true;
-    struct rules_facts facts = {.received_ms = ACCEPTED_MS, .original = &original};
-    CHECK_EQ_INT(rules_decide(&c, &facts, &e).kind, VERDICT_ACCEPTED);
+    struct acceptance_facts facts = {.received_ms = ACCEPTED_MS, .original = &original};
+    CHECK_EQ_INT(acceptance_decide(&c, &facts, &e).kind, VERDICT_ACCEPTED);
     CHECK(e.is_test);
     c.has_is_test = true; /* it says that it is none */
     struct verdict v = decide(&c, &original, false);
     CHECK_EQ_INT(v.kind, VERDICT_MISMATCH);
     CHECK_CSTR(v.field, "IsTest");
     c.is_test = true;
-    CHECK_EQ_INT(rules_decide(&c, &facts, &e).kind, VERDICT_ACCEPTED);
+    CHECK_EQ_INT(acceptance_decide(&c, &facts, &e).kind, VERDICT_ACCEPTED);
     CHECK(e.is_test);
 }
 
@@ -462,9 +463,9 @@ static void a_reversed_test_goes_where_it_went(void)
         struct event original = accept(&c, 0);
         CHECK_EQ_INT(original.lane, i & 1 ? LANE_TEST : LANE_OFFER);
         terms.has_url[LANE_TEST] = (i & 2) != 0;
-        struct rules_facts facts = {.original = &original, .last_event_no = original.event_no};
+        struct acceptance_facts facts = {.original = &original, .last_event_no = original.event_no};
         struct event e;
-        REQUIRE(rules_decide(&back, &facts, &e).kind == VERDICT_ACCEPTED);
+        REQUIRE(acceptance_decide(&back, &facts, &e).kind == VERDICT_ACCEPTED);
         CHECK(e.is_test);
         CHECK_EQ_INT(e.lane, i ? LANE_TEST : LANE_OFFER);
         CHECK_EQ_INT(e.reason_skipped, i == 1 ? REASON_NO_URL : REASON_NONE);
