@@ -1,7 +1,10 @@
-/* Passkeys: those of the person who is signed in, and signing in with one. An authenticator signs a
- * challenge that is derived from the cookie of a flow (people/sign_in_flow.h), so that nothing is
- * kept between the halves. A challenge is good once: adding changes the session that the flow
- * belongs to, and a passkey takes no challenge that is not later than its last one. */
+/* The routes of passkeys: a signed-in person lists, adds and removes them, and anybody signs in
+ * with one. Each takes two requests: the first returns a challenge, the second brings the
+ * authenticator's answer. The challenge is derived from the cookie of a flow
+ * (people/sign_in_flow.h), so the server keeps nothing between the two.
+ *
+ * A challenge can be used once. At a sign-in passkey_use decides that (people/passkey.h). Adding a
+ * passkey changes the session that the flow belongs to, so the same flow is refused afterwards. */
 #include "accounts/directory.h"
 #include "api/internal.h"
 #include "api/route.h"
@@ -385,15 +388,9 @@ static struct passkey *find_signer(struct people_job *job, const struct sign_in_
         return NULL;
     job->passkey = k->id;
     *ret_why = passkey_judge(&job->change.arena, given, ask, k->key, &said);
-    if (!*ret_why && flow->until_ms <= k->challenge_ms)
-        *ret_why = "a challenge as late as this one has signed in already";
-    if (!*ret_why && !passkey_count_is_good(k->sign_count, said.sign_count))
-        *ret_why = "the authenticator's counter went back: there may be a copy of it";
-    if (*ret_why)
-        return NULL;
-    k->sign_count = said.sign_count;
-    k->challenge_ms = flow->until_ms;
-    return k;
+    if (!*ret_why)
+        *ret_why = passkey_use(k, flow->until_ms, said.sign_count);
+    return *ret_why ? NULL : k;
 }
 
 /* The user as he is now. */

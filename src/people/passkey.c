@@ -276,7 +276,14 @@ const char *passkey_judge(struct arena *arena, const struct json *given,
     return good ? NULL : "its signature is wrong";
 }
 
-bool passkey_count_is_good(int64_t before, int64_t now)
+const char *passkey_use(struct passkey *k, int64_t challenge_ms, int64_t sign_count)
 {
-    return now > before || (now == 0 && before == 0);
+    bool counts = sign_count != 0 || k->sign_count != 0;
+    if (challenge_ms <= k->challenge_ms)
+        return "a challenge as late as this one has signed in already";
+    if (counts && sign_count <= k->sign_count)
+        return "the authenticator's counter went back: there may be a copy of it";
+    k->challenge_ms = challenge_ms;
+    k->sign_count = sign_count;
+    return NULL;
 }

@@ -1,6 +1,7 @@
-/* Passkeys (Web Authentication Level 3): prints and reads the public keys in a user's document, and
- * verifies that an authenticator has signed the challenge that it was given. Pure. CBOR is not
- * parsed: docs/decisions/passkeys.md says why. */
+/* Passkeys (Web Authentication Level 3): prints and reads the public keys in a user's document,
+ * verifies that an authenticator has signed the challenge that it was given (passkey_judge), and
+ * decides that the same answer signs in only once (passkey_use). Pure. CBOR is not parsed:
+ * docs/decisions/passkeys.md says why. */
 #pragma once
 
 #include "base/arena.h"
@@ -19,7 +20,7 @@ struct passkey {
     struct str credential; /* the authenticator's name for it; base64url */
     struct str key;        /* SubjectPublicKeyInfo; base64url */
     int64_t created_ms, last_used_ms;
-    int64_t challenge_ms; /* when the challenge signed last ends: an earlier one is not taken */
+    int64_t challenge_ms; /* when the challenge of the last sign-in ends; see passkey_use */
     int64_t sign_count;   /* 0: the authenticator does not count */
 };
 
@@ -50,6 +51,9 @@ struct str passkey_user_of(struct arena *arena, const struct json *given);
  * was asked; *ret has credential, key and sign_count. Else why not, a literal. */
 const char *passkey_judge(struct arena *arena, const struct json *given,
                           const struct passkey_ask *ask, struct str key, struct passkey *ret);
-/* Whether the counter may follow the one before it: a copy of the authenticator would have to count
- * as well. */
-bool passkey_count_is_good(int64_t before, int64_t now);
+/* Called when passkey_judge has returned NULL for a sign-in. `challenge_ms` is when the signed
+ * challenge ends, `sign_count` the authenticator's counter. NULL: the passkey signs in, and *k
+ * remembers both. Else the reason, a literal: the challenge must end later than that of the last
+ * sign-in, and a counter, if the authenticator has one, must have grown. A counter that has not
+ * grown means that there may be a copy of the authenticator. */
+const char *passkey_use(struct passkey *k, int64_t challenge_ms, int64_t sign_count);

@@ -344,7 +344,7 @@ plant("code_is_good_twice", "authorization", "a code of the second factor may be
       "src/api/sign_in.c", "to->totp_step = step;", "to->totp_step = step - 1;",
       "scenario test_people.py::test_the_second_factor")
 plant("passkey_is_good_twice", "authorization", "an assertion of a passkey may be replayed",
-      "src/api/passkeys.c", "flow->until_ms <= k->challenge_ms", "flow->until_ms < k->challenge_ms",
+      "src/people/passkey.c", "challenge_ms <= k->challenge_ms", "challenge_ms < k->challenge_ms",
       "scenario test_passkeys.py::test_an_assertion_signs_in_once")
 plant("passkey_of_another_page", "authorization", "a passkey signs in from another site's page",
       "src/people/passkey.c", "!str_eq(text_of(data, \"origin\"), ask->origin)", "false",

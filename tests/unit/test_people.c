@@ -256,12 +256,23 @@ static void passkeys_survive_their_documents(void)
     arena_free(&arena);
 }
 
-static void counters_only_grow(void)
+/* Tried with a later challenge and with the last one again. A refusal must change nothing. */
+static bool counter_may_follow(int64_t before, int64_t now)
 {
-    CHECK(passkey_count_is_good(0, 0) && passkey_count_is_good(0, 1));
-    CHECK(passkey_count_is_good(1, UINT32_MAX));
-    CHECK(!passkey_count_is_good(1, 1) && !passkey_count_is_good(2, 1));
-    CHECK(!passkey_count_is_good(1, 0));
+    struct passkey k = {.challenge_ms = 5, .sign_count = before};
+    CHECK(passkey_use(&k, 5, now) && passkey_use(&k, 4, now));
+    CHECK(k.challenge_ms == 5 && k.sign_count == before);
+    bool good = !passkey_use(&k, 6, now);
+    CHECK(k.challenge_ms == (good ? 6 : 5) && k.sign_count == (good ? now : before));
+    return good;
+}
+
+static void an_answer_signs_in_once(void)
+{
+    CHECK(counter_may_follow(0, 0) && counter_may_follow(0, 1));
+    CHECK(counter_may_follow(1, UINT32_MAX));
+    CHECK(!counter_may_follow(1, 1) && !counter_may_follow(2, 1));
+    CHECK(!counter_may_follow(1, 0));
 }
 
 /* --- sessions --------------------------------------------------------------------------------- */
@@ -439,7 +450,7 @@ int main(void)
     RUN(a_daily_mail_goes_once_a_day);
     RUN(who_may_not_know_wants_no_mail);
     RUN(passkeys_survive_their_documents);
-    RUN(counters_only_grow);
+    RUN(an_answer_signs_in_once);
     RUN(lists_are_in_pages);
     RUN(sessions_end);
     RUN(who_is_disabled_has_no_session);
