@@ -1,9 +1,11 @@
-/* Partners, apps, clients and keys, as everybody reads them: immutable, reference-counted
- * entries in a directory behind a read-write lock. A change makes a new entry and swaps it in
- * after it is durable; who holds the old one keeps it valid until it lets go.
+/* Partners, apps, clients and keys for readers: immutable, reference-counted entries in a
+ * directory behind a read-write lock. A change makes a new entry and, once it is durable, puts it
+ * in place of the old one. A reader that holds a reference to the old entry may use it until it
+ * gives the reference back.
  *
- * Numbers (account_no, app_no, client_no) are small integers given once, never reused; ids are
- * the outside's names for them. account_no is a partner's number. */
+ * Numbers (account_no, app_no, client_no) are small integers inside the daemon and are never
+ * reused. Ids are the texts that requests and answers use. account_no is the number of a
+ * partner. */
 #pragma once
 
 #include "accounts/success_answer.h"

@@ -1,4 +1,4 @@
-/* Life of the write side and of one change; see changes.h. */
+/* Begins, applies and frees one change; see changes.h. */
 #include "accounts/accounts_state.h"
 
 #include "accounts/document.h"

@@ -1,4 +1,4 @@
-/* What the operations of changes.h share. Internal to accounts/. */
+/* The state behind changes.h, and functions that its operations share. Internal to accounts/. */
 #pragma once
 
 #include "accounts/changes.h"

@@ -1,4 +1,4 @@
-/* Creating and patching apps, disabling their lanes. */
+/* Creates and patches apps, and disables their lanes. */
 #include "accounts/accounts_state.h"
 #include "accounts/client_certificate.h"
 #include "accounts/entry.h"

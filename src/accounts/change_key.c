@@ -1,5 +1,5 @@
-/* Creating and revoking API keys. The text of a key exists in the answer to its creation and with
- * its owner, nowhere else: what is kept is SHA-256 of it. */
+/* Creates and revokes API keys. Only the answer to the creation has the key's text; the store
+ * keeps its SHA-256. */
 #include "accounts/accounts_state.h"
 #include "accounts/entry.h"
 #include "accounts/names.h"

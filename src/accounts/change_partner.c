@@ -1,4 +1,4 @@
-/* Creating and patching partners and clients: few fields, no secrets. */
+/* Creates and patches partners and clients: few fields, no secrets. */
 #include "accounts/accounts_state.h"
 #include "accounts/entry.h"
 #include "accounts/names.h"

@@ -1,6 +1,5 @@
-/* Changing the master key: entries whose stored documents the vault's second key has opened become
- * changes that seal the same under the first. Nothing that anybody sees changes, so versions and
- * ETags stay. */
+/* Changes the master key: documents that were opened with the vault's second key are sealed again
+ * with the first one. What people see stays the same, so versions and ETags stay. */
 #include "accounts/accounts_state.h"
 #include "accounts/entry.h"
 

@@ -1,4 +1,4 @@
-/* Rotating the secrets of apps and of messages to partners. */
+/* Rotates the secrets of apps and of operations messages to partners. */
 #include "accounts/accounts_state.h"
 #include "accounts/entry.h"
 

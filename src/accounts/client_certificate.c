@@ -1,5 +1,5 @@
-/* Client certificates: see client_certificate.h. OpenSSL reads and judges; a context of its own is
- * asked whether it would use the pair, so that what is accepted here is what sending can use. */
+/* Client certificates; see client_certificate.h. A separate OpenSSL context is asked whether it
+ * would use certificate and key, so that everything accepted here can be used for sending. */
 #include "accounts/client_certificate.h"
 
 #include <openssl/err.h>

@@ -1,5 +1,6 @@
-/* An app's certificate for receivers that ask for one (TLS client authentication): its facts, and
- * whether certificate and key can be used together. Internal. */
+/* An app's client certificate, for receivers that require one (TLS client authentication): reads
+ * its subject, fingerprint and end, and decides whether certificate and key can be used together.
+ * Internal. */
 #pragma once
 
 #include "accounts/accounts.h"

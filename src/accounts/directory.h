@@ -1,5 +1,5 @@
-/* The directory's other side: filling it. Entries are put in by the thread that makes changes
- * (changes.h) and read by all; see accounts.h. */
+/* The rest of the directory's functions. Entries are put in and removed only on the thread that
+ * makes changes (changes.h); lists can be read on any thread. Look-ups are in accounts.h. */
 #pragma once
 
 #include "accounts/accounts.h"

@@ -1,5 +1,6 @@
-/* Entries as the JSON documents that the store keeps: print and read. Callback Secrets, and URLs
- * with userinfo, stand in them sealed (vault.h), keys as SHA-256. */
+/* Prints entries as the JSON documents that the store keeps, and reads them. Callback Secrets, and
+ * URLs that contain a user and password, are encrypted in a document (vault.h). Of a key it has
+ * the SHA-256. */
 #pragma once
 
 #include "accounts/accounts.h"

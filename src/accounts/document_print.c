@@ -1,4 +1,4 @@
-/* Entries to documents; see document.h. Numbers come first, then what the API shows, then what only
+/* Prints documents; see document.h. Numbers come first, then what the API shows, then what only
  * the service needs. */
 #include "accounts/document.h"
 #include "accounts/names.h"

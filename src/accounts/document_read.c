@@ -1,5 +1,6 @@
-/* Documents to entries; see document.h. A document is the store's own, but it may have been edited
- * by hand or sealed under another master key, so every member is checked and named when wrong. */
+/* Reads documents; see document.h. An operator may have edited a document, or it may be encrypted
+ * with another master key. So every member is checked, and the error names the member that is
+ * wrong. */
 #include "accounts/client_certificate.h"
 #include "accounts/document.h"
 #include "accounts/document_reader.h"

@@ -1,4 +1,4 @@
-/* See document_reader.h. */
+/* Reads members of documents; see document_reader.h. */
 #include "accounts/document_reader.h"
 
 #include "base/buf.h"

@@ -1,5 +1,5 @@
-/* Reading the members of a document that the store keeps. They are checked by the functions of
- * fields.h, as a request's are; the first one that is missing or wrong is named. */
+/* Reads the members of a stored document, with the same checks as for a request's body (fields.h).
+ * The error of document_read_end names the first member that is missing or wrong. */
 #pragma once
 
 #include "accounts/fields.h"

@@ -1,6 +1,6 @@
-/* Reference-counted blocks; see entry.h. The texts of a struct are found by their offsets, so a
- * kind of entry is copied by one list of them. A block is wiped before it is freed: an app's holds
- * its Callback Secret. */
+/* Reference-counted blocks; see entry.h. The texts of a struct are found by a list of their
+ * offsets, so that one function copies every kind of entry. A block is wiped before it is freed,
+ * because an app's block has its Callback Secret. */
 #include "accounts/entry.h"
 
 #include "base/alloc.h"

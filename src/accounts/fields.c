@@ -1,4 +1,4 @@
-/* Field checks of the account bodies; see fields.h. Details name the limit that was missed. */
+/* Checks the members of account bodies; see fields.h. The detail of a problem names the limit. */
 #include "accounts/fields.h"
 
 #include "accounts/names.h"

@@ -1,6 +1,10 @@
-/* Reading the members of a request body that creates or patches an entry: each checks one field
- * and, when it is wrong, adds a problem and leaves the output untouched. An absent member leaves
- * the output untouched too, so outputs hold defaults or current values before. Internal. */
+/* Reads the members of a request's body that creates or patches an entry. Each function checks one
+ * member. If it is wrong, a problem is added. If it is wrong or absent, the output keeps its
+ * value: so set outputs to the default, or to the current value, before the call.
+ *
+ * A URL that names a non-public address is refused here, when it is set. A host name can resolve
+ * to such an address later, so send/opening.c checks each address again before it connects.
+ * Internal. */
 #pragma once
 
 #include "accounts/names.h"

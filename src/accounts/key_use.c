@@ -1,5 +1,5 @@
-/* When keys expire and were used last. A read must cost no write: memory knows the last request,
- * the store learns of it late and seldom. */
+/* When a key expires and when it was used last. Using a key must not cost a write: the last use is
+ * kept in memory, and the store gets it rarely and late. */
 #include "accounts/accounts_state.h"
 #include "accounts/entry.h"
 

@@ -1,6 +1,6 @@
-/* Filling the directory from the store's documents at start; see changes.h. The store's data may
- * have been edited by hand: what does not fit together is an error that names the entry, since
- * everything after the start relies on it. */
+/* Fills the directory from the store's documents at the start; see changes.h. Somebody may have
+ * edited the documents, and after the start everything relies on them. So entries that do not fit
+ * together stop the start, and the error names the entry. */
 #include "accounts/accounts_state.h"
 #include "accounts/document.h"
 #include "accounts/entry.h"

@@ -1,4 +1,4 @@
-/* The wire names of what the domain numbers: scopes and integrations. */
+/* Names on the wire of scopes, integrations and message formats, and the check of ids. */
 #pragma once
 
 #include "accounts/accounts.h"

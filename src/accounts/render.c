@@ -1,4 +1,5 @@
-/* The shapes of the contract's section 6, in its order of fields. User info of URLs is masked. */
+/* The objects of the contract's section 6, with fields in the same order. User and password of a
+ * URL are masked. */
 #include "accounts/render.h"
 
 #include "accounts/document.h"

@@ -1,5 +1,6 @@
-/* Entries as the API answers them (contract, section 6). Each writes one JSON object. Callback
- * Secrets and the text of keys appear only where they are handed in: at creation. */
+/* Prints entries as the API answers them (contract, section 6), one JSON object each. A Callback
+ * Secret or the text of a key is printed only if the caller passes it, which happens only when one
+ * is created. */
 #pragma once
 
 #include "accounts/accounts.h"

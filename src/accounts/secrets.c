@@ -1,7 +1,6 @@
-/* Which of an app's Callback Secrets are live, and of a partner's for operational messages. After a
- * rotation the older ones sign beside the newest until their overlaps end; Sig has room for one
- * only, and the partner chose when it changes.
- */
+/* Decides which secrets are live: an app's Callback Secrets, or a partner's secrets for operations
+ * messages. After a rotation the older secrets sign together with the newest until their overlap
+ * ends. Sig can be made with one secret only; the partner chose when Sig changes to the new one. */
 #include "accounts/accounts.h"
 
 static bool live(const struct older_secret *older, int64_t now_ms)

@@ -1,10 +1,9 @@
-/* Judging a receiver's answer by an app's SuccessAnswer; see success_answer.h.
+/* Judges a receiver's answer by an app's SuccessAnswer; see success_answer.h.
  *
- * Texts are compared byte for byte, whatever their encoding. A JSON value is compared by its text:
- * "1" and 1 are the same, and so are "true" and true, since receivers do not agree on that either;
- * 1 and 1.0 are not. Of members of one name the last counts, as in most readers of JSON. What was
- * cut off cannot be the whole text that is asked for, and is no JSON.
- */
+ * Texts are compared byte for byte, whatever their encoding. JSON values are compared by their
+ * text: "1" equals 1, and "true" equals true, because receivers write either; 1 does not equal
+ * 1.0. If a member occurs twice, the last one counts, as in most JSON readers. A body that was cut
+ * off never equals a whole text and is never valid JSON. */
 #include "accounts/success_answer.h"
 
 #include "json/reader.h"

@@ -1,5 +1,5 @@
-/* What an answer must say, beside its 2xx, to be a success: an app's SuccessAnswer. Many receivers
- * answer 200 to whatever they refuse, and say so in the body alone. Pure. */
+/* Judges the body of a 2xx answer by an app's SuccessAnswer. Many receivers answer 200 even when
+ * they refuse a callback, and only the body says so. Pure. */
 #pragma once
 
 #include "base/buf.h"

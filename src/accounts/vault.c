@@ -1,5 +1,5 @@
-/* Sealing and opening of Callback Secrets. Plain text stays out of every buffer that is not wiped
- * or the directory's own. */
+/* Encrypts and decrypts Callback Secrets. Plain text is only in buffers that are wiped, and in the
+ * directory. */
 #include "accounts/vault.h"
 
 #include <ctype.h>

@@ -1,5 +1,5 @@
-/* Secrets at rest: encrypted with libsodium's secretbox (XSalsa20-Poly1305) under the master key,
- * as base64 of nonce and box. */
+/* Encrypts stored secrets with libsodium's secretbox (XSalsa20-Poly1305) under the master key. The
+ * text is base64 of nonce and box. */
 #pragma once
 
 #include "base/arena.h"

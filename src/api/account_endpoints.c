@@ -1,12 +1,14 @@
-/* GET /api/v1/endpoints: how all endpoints of an account do; an operator's without partnerId: of
- * all accounts.
+/* GET /api/v1/endpoints: the health of all endpoints of an account. For an operator who gives no
+ * partnerId: of all accounts.
  *
- * A node knows this of the lanes that it delivers. So it looks at its own first: every lane in
- * short, a few apps at a time, then the worst ones in full, one after the other. Then it asks for
- * the first app that is another node's; that one answers for all apps it has, and so on, until
- * every app is accounted for. When one does not answer in time, or answers of apps that were
- * counted already because shards move just now, what is left of its cluster is counted as unknown:
- * nothing is called healthy that was not looked at, and nothing is counted twice. */
+ * A node knows the health of the lanes that it delivers. So it first collects its own: every lane
+ * in short, a few apps at a time, then the worst endpoints in full, one after the other. It then
+ * asks the node that has the first app not collected yet. That node answers for all apps that it
+ * has. This is repeated until every app is counted.
+ *
+ * If a node does not answer in time, or answers about apps that are counted already (because
+ * shards are moving), the apps of that cluster that are not counted yet are counted as unknown. So
+ * nothing is reported as healthy without having been looked at, and nothing is counted twice. */
 #include "api/account_endpoints.h"
 
 #include "accounts/directory.h"

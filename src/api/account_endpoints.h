@@ -1,4 +1,5 @@
-/* Another node's question about the endpoints of an account, or of all. */
+/* Answers a question of another node: how do the endpoints of one account, or of all accounts, do
+ * on this node? */
 #pragma once
 
 #include "api/internal.h"

@@ -1,5 +1,6 @@
-/* Groups are gathered as they come, several of the same id too, and put together when they are
- * printed: a group per endpoint that is looked for among the others would cost their square. */
+/* Adds up and prints the health of an account's endpoints. Groups are appended as they arrive,
+ * several with the same id too, and merged when they are printed. Searching the list at each
+ * endpoint would take time proportional to the square of their number. */
 #include "api/account_health.h"
 
 #include "base/alloc.h"

@@ -1,4 +1,5 @@
-/* The shape that all routes of accounts have in common. */
+/* Changes, single entries and lists, in the form that all routes of accounts have; see
+ * account_routes.h. */
 #include "api/account_routes.h"
 
 #include "accounts/render.h"

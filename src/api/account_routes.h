@@ -1,4 +1,5 @@
-/* What the files of partners, apps, clients and keys share: asking for a change, and lists. */
+/* What the routes of partners, apps, clients and keys share: asking the control thread for a
+ * change, answering one entry, and answering lists. */
 #pragma once
 
 #include "api/mutation.h"
@@ -8,21 +9,21 @@ void mutate(struct call *c, bool with_body, enum change_result (*judge)(struct m
             void (*render)(struct mutation *m, struct json_writer *w), int status,
             const char *location);
 
-/* A person goes: logs a warning where keys remain that are theirs, by themselves or by such a key.
- */
+/* Called when a person is removed or disabled. Logs a warning if API keys remain that the person
+ * made, directly or with another of these keys. */
 void keys_warn_of_person(struct api *api, struct str user_id);
 
-/* Answers one entry, which has been printed, with its ETag; 304 where If-None-Match names it. */
+/* Answers one entry, already printed, with its ETag; 304 if If-None-Match has the same ETag. */
 void answer_entry(struct call *c, uint64_t version);
 
 #define LIST_MOST 500 /* printed by slices (slices.h) */
 
 /* Prints at most `limit` entries of one kind with numbers below before_no (0: from the newest on),
- * newest first, and gives the number of the last one. True: there are more. */
+ * newest first. *ret_last_no is the number of the last one printed. True: there are more. */
 typedef bool list_printer(struct call *c, struct json_writer *w, uint32_t before_no, size_t limit,
                           uint32_t *ret_last_no);
-/* Where a list begins (0: at the newest) and how long it may be, by after and limit. False: there
- * are problems. */
+/* Reads the parameters after and limit. *ret_before 0: from the newest on. False: problems were
+ * added. */
 MUST_CHECK bool list_position(struct call *c, uint32_t *ret_before, size_t *ret_limit);
 void list_print_next(struct call *c, struct json_writer *w, bool more, uint32_t last_no);
 /* {"Items":[...],"Next":...}, newest first, by limit (at most LIST_MOST) and after. */

@@ -1,15 +1,15 @@
-/* The log over all partners, newest acceptance first, for operators.
+/* The callback log of all partners for operators, newest acceptance first.
  *
- * Every key of the store begins with the account, so there is no index over all of them: a group
- * of at most PARTNERS_MOST partners is asked for its newest rows, ROWS_AT_A_TIME each, and these
- * are merged. An account that has more than it was asked for is complete only down to the last row
- * that was read of it. The newest of these rows is the horizon: what is older is not shown, as
- * something newer may stand unread beside it. Where the horizon keeps an answer short, the account
- * that sets it is read on, until ROWS_MOST rows were looked at. So an answer may be shorter than
- * its limit; its Next leads on, and NextPartners to the partners behind this group.
+ * Every key of the store begins with the account, so there is no index over all accounts. At most
+ * PARTNERS_MOST partners are read for one answer, ROWS_AT_A_TIME of the newest rows of each, and
+ * the rows are merged. If an account has more rows, its list is complete only down to the last row
+ * that was read. The newest of these last rows is the horizon. Older rows are not shown, because
+ * an account may have a newer row that was not read. If the horizon cuts the answer short, the
+ * account that sets it is read further, until ROWS_MOST rows were looked at. So an answer may be
+ * shorter than its limit; `Next` continues it, and `NextPartners` continues with further partners.
  *
- * A clock that is put back breaks the order of an account's times (domain/acceptance_times.h). Rows
- * of such a stretch may then be missing here; the log of the one partner has them. */
+ * A clock that was put back breaks the order of an account's times (domain/acceptance_times.h).
+ * Rows of such a stretch may be missing here; the log of the single partner has them. */
 #include "api/all_callbacks.h"
 
 #include "api/callback_filters.h"

@@ -1,4 +1,4 @@
-/* GET /api/v1/callbacks of an operator who names no partner. */
+/* GET /api/v1/callbacks for an operator who gives no partnerId: the callbacks of all partners. */
 #pragma once
 
 #include "api/call.h"

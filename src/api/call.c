@@ -1,5 +1,5 @@
-/* The life of a call: its memory, its parameters, and the ways it can be answered. Every answer
- * gives back the directory entries the call holds; nothing of the call is used after it. */
+/* The memory and parameters of a call, and the ways to answer it. Every answer gives back the
+ * directory entries that the call holds. After the answer nothing of the call may be used. */
 #include "api/call.h"
 
 #include "api/caller.h"

@@ -1,7 +1,9 @@
-/* One request on its way through the interface: who asks, for which route, about what.
+/* One request while the API works on it: its caller, its route, and the objects that its path
+ * names.
  *
- * A call lives in its request's arena. Handlers answer once, at once or from the `done` task of
- * a store query; while they wait they hold nothing of the request but the call. */
+ * A call lives in its request's arena. A handler answers exactly once: at once, or later from the
+ * `done` task of a store request. While a handler waits, it keeps no pointer to the request except
+ * the call. */
 #pragma once
 
 #include "accounts/accounts.h"

@@ -1,6 +1,6 @@
-/* Rows of the log as CSV. Texts that a stranger has chosen (PanelistId) or may have had a part in
- * (the detail of an attempt) go through csv_text; ids, names of ours, numbers and times have
- * nothing that CSV or a spreadsheet reads as anything else. */
+/* Prints rows of the callback log as CSV. Texts that a stranger has chosen (PanelistId) or may
+ * have influenced (an attempt's Detail) go through csv_text. Ids, our own names, numbers and times
+ * cannot be misread by CSV readers or spreadsheets. */
 #include "api/callback_csv.h"
 
 #include "api/internal.h"

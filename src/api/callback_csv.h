@@ -1,6 +1,5 @@
-/* Callbacks and rewards as CSV (RFC 4180): a line of column names, then a line for each. URLs and
- * bodies are left out, because they may contain passwords and Sig, and files are passed on more
- * easily than pages. */
+/* Callbacks and rewards as CSV (RFC 4180): a line of column names, then one line each. URLs and
+ * bodies are left out: they may contain passwords and Sig, and CSV files are easily passed on. */
 #pragma once
 
 #include "api/call.h"

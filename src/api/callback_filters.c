@@ -1,4 +1,4 @@
-/* The filters of the log of callbacks. */
+/* Reads the filters of the callback log; see callback_filters.h. */
 #include "api/callback_filters.h"
 
 #include "api/internal.h"

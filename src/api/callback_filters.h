@@ -1,22 +1,22 @@
-/* The filters of the log of callbacks, as the query of a request says them. */
+/* Reads the filters of the callback log from the query of a request. */
 #pragma once
 
 #include "api/call.h"
 
-/* By what came of the last attempt, of which no store has an index: the store lists what is not
- * delivered, and the asker picks. */
+/* Selects callbacks by the result of the last attempt. No store has an index for that: the store
+ * lists callbacks that are not delivered, and attempt_filter_takes is called for each. */
 struct attempt_filter {
-    bool picks;
+    bool picks;               /* false: every callback is taken */
     enum attempt_class class; /* ATTEMPT_OK: any failure */
     int status;               /* 0: any */
 };
 
-/* Fills in what the store is asked, but for bodies, position and limit; account_no only where appId
- * is given. Problems are added to the call. False: 404 was answered. */
+/* Fills in *list except its bodies, position and limit. account_no is set only if appId is given.
+ * Problems are added to the call. False: 404 was answered. */
 MUST_CHECK bool callback_filters_read(struct call *c, struct callback_list *list,
                                       struct attempt_filter *attempt);
-/* appId, where it is given. False: 404 was answered. */
+/* Looks up the app of the parameter appId, if it is given. False: 404 was answered. */
 MUST_CHECK bool call_parameter_app(struct call *c, uint32_t *account_no, uint32_t *app_no);
-/* Whether what is being tried makes a difference to the list. */
+/* True if the list depends on which callbacks are being tried at the moment. */
 bool callback_filters_need_tried(struct call *c, const struct callback_list *list);
 bool attempt_filter_takes(const struct attempt_filter *filter, const struct callback_row *row);

@@ -1,9 +1,9 @@
-/* What a partner sees of a callback. Bodies are stored with zeros for Sig; they are shown with
- * the Sig that the secret now in force gives, which is what the next attempt would send.
+/* Prints what a partner sees of a callback. Stored bodies have zeros in place of Sig. They are
+ * shown with the Sig that the next attempt would send, made with the secret that is in force now.
  *
- * Sig covers neither the amount nor where PanelistId ends and RewardId begins: whoever has one, of
- * a callback in whatever state, can make another body for which it is right. So it is shown to
- * those alone who may see the secret; others see asterisks. */
+ * Sig does not cover the amount, nor where PanelistId ends and RewardId begins. Whoever has the
+ * Sig of any callback can make another body for which it is right. So Sig is shown only to those
+ * who may see the secret; others see asterisks. */
 #include "api/callback_render.h"
 
 #include "api/internal.h"

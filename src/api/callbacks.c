@@ -1,8 +1,9 @@
 /* GET /api/v1/callbacks, /api/v1/callbacks/{RewardId}, POST .../resend, GET /api/v1/rewards and
- * /api/v1/events: the log of what is owed and what became of it.
+ * /api/v1/events: the log of callbacks and of events.
  *
- * A feed of a range reads one day after the other, each in the order of acceptance; so a range of
- * which most days are empty is few requests, and a place in it is a day and an event number. */
+ * The events of a range of days are read day by day, each day in the order of acceptance. So a
+ * range with mostly empty days needs few requests, and a position in it is a day and an event
+ * number. */
 #include "api/all_callbacks.h"
 #include "api/callback_csv.h"
 #include "api/callback_filters.h"

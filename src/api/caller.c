@@ -1,4 +1,4 @@
-/* Keys, sessions, scopes; see caller.h. */
+/* Authenticates the key or session and checks scopes; see caller.h. */
 #include "api/caller.h"
 
 #include "accounts/directory.h"

@@ -1,10 +1,11 @@
-/* Who asks, and whether they may: one judgement for every route.
+/* Decides who the caller is and whether the request is allowed: caller_judge, for every route. A
+ * key or a session becomes an account and its scopes here; the text of a key is looked up by
+ * directory_key_by_text (accounts/accounts.h).
  *
- * A request's head may come a minute before its body, and a change waits for those before it. So
- * the caller is judged three times: when the headers are in, when the body is, and on the control
- * thread right before a change is decided, on the state that the change is committed on
- * (call_judge_anew). What has been revoked meanwhile is refused, whatever the request looked like
- * at first. */
+ * The body may arrive a minute after the headers, and a change waits until earlier changes are
+ * done. So the caller is judged up to three times: when the headers are complete, when the body is
+ * complete, and on the control thread right before a change is decided (call_judge_anew). A key or
+ * session that was revoked in between is refused. */
 #pragma once
 
 #include "api/call.h"

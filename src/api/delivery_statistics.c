@@ -1,6 +1,6 @@
-/* GET /api/v1/delivery-statistics and /api/v1/apps/{AppId}/delivery-statistics: how attempts ended
- * and how long they took, of an account, an app or one of its endpoints, in points of equal length
- * up to now. Points without attempts are left out. */
+/* GET /api/v1/delivery-statistics and /api/v1/apps/{AppId}/delivery-statistics: results and
+ * durations of attempts, for an account, an app or one endpoint, in intervals of equal length that
+ * end now. Intervals without attempts are left out. */
 #include "api/internal.h"
 #include "api/route.h"
 #include "base/alloc.h"

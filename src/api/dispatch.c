@@ -1,6 +1,6 @@
-/* From a request to its handler, in the order the contract sets for errors: 404 unknown path,
- * 405, 401, 403, 404 for what belongs to another account; all of that before the body is read.
- * Then the query (400) and the handler. */
+/* Takes a request to its handler, and checks for errors in the order of the contract: 404 for an
+ * unknown path, 405, 401, 403, 404 for another account's object. All of that happens before the
+ * body is read. Then the query is checked (400) and the handler called. */
 #include "api/caller.h"
 #include "api/forwards.h"
 #include "api/idempotency_header.h"

@@ -1,4 +1,5 @@
-/* One endpoint as people are shown it: its state, what waits, how it has been doing, what to do. */
+/* The health of one endpoint as people see it: its state, what waits, recent results, and what to
+ * do. */
 #include "api/endpoint_render.h"
 
 #include "base/check.h"

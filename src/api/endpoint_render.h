@@ -1,4 +1,4 @@
-/* How one endpoint does, as JSON: the `Endpoint` of openapi_components.json. */
+/* Prints the health of one endpoint as JSON: the `Endpoint` of openapi_components.json. */
 #pragma once
 
 #include "delivery/delivery.h"

@@ -1,7 +1,7 @@
-/* GET /api/v1/apps/{AppId}/endpoints: how the app's endpoints do: what waits for each, by the
- * store, then the rest, one after the other (each belongs to the loop that delivers to it). Where
- * another node has the app's lanes, that one is asked; if it does not answer in time, what this one
- * knows is told. */
+/* GET /api/v1/apps/{AppId}/endpoints: the health of the app's endpoints. The store is asked what
+ * waits for each; then the loop that delivers to the endpoint is asked for the rest, one endpoint
+ * after the other. If another node has the app's lanes, that node is asked. If it does not answer
+ * in time, the answer has what this node knows. */
 #include "api/account_endpoints.h"
 #include "api/endpoint_render.h"
 #include "api/internal.h"

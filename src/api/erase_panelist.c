@@ -1,4 +1,5 @@
-/* POST /api/v1/panelists/erase: a person's right to be forgotten; the money rows stay. */
+/* POST /api/v1/panelists/erase: removes a panelist's identity (the right to be forgotten); amounts
+ * stay. */
 #include "accounts/fields.h"
 #include "api/internal.h"
 #include "api/mutation.h"

@@ -1,5 +1,5 @@
-/* POST /api/v1/events: judge each item, have the good ones recorded, and answer only when what is
- * called accepted is on disk. */
+/* POST /api/v1/events: validates each item, submits the valid ones to the store, and answers only
+ * when the accepted events are on disk. */
 #include "api/internal.h"
 #include "api/live.h"
 #include "api/query.h"

@@ -1,5 +1,6 @@
-/* One array behind a lock, looked through as a whole: it is short, and people watch. An answer is
- * no part of the callback's own log: it says nothing about the app's endpoint. */
+/* One array behind a lock. It is searched from end to end: it is short, and only people read it.
+ * The answers are not part of a callback's own log, because they say nothing about the app's
+ * endpoint. */
 #include "api/forwards.h"
 
 #include "accounts/fields.h"

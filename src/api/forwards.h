@@ -1,5 +1,6 @@
-/* What `postbackd listen` was answered: POST and GET /api/v1/forwards. In memory only, the latest
- * of each account: a restart forgets them, and each node has its own. */
+/* Answers that `postbackd listen` got from the receiver to which it forwards test callbacks: POST
+ * and GET /api/v1/forwards. Kept in memory only, the latest ones of each account. A restart loses
+ * them, and each node has its own. */
 #pragma once
 
 /* One account keeps its latest FORWARDS_OF_ACCOUNT; beyond FORWARDS_MOST of all accounts the oldest

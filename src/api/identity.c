@@ -1,11 +1,13 @@
-/* The identity that the person who is signed in has at an identity provider: linked by password,
- * second factor and a sign-in at the provider, and unlinked by password and second factor.
+/* Links the signed-in person to an identity at an identity provider, and unlinks it. Linking needs
+ * the password, the second factor and a sign-in at the provider; unlinking needs the password and
+ * the second factor.
  *
- * The browser leaves for the provider and comes back to /api/v1/sign-in/callback, as for a sign-in.
- * It comes from another site then, without the session's cookie, so nothing is done there: the page
- * of the account is opened with the code behind '#', and sends it by a request of the session. The
- * flow names that session by its CSRF token: a link that one session has begun no other one ends,
- * nor does the same one twice, as the token changes with the link. */
+ * The browser leaves for the provider and returns to /api/v1/sign-in/callback, as in a sign-in.
+ * This request comes from another site and so lacks the session's cookie; therefore nothing is
+ * changed there. It opens the account's page with the code behind '#', and the page sends the code
+ * in a request of the session. The flow contains the CSRF token of the session that began it. So
+ * no other session can finish the link, and the same session cannot finish it twice, because
+ * linking changes the token. */
 #include "api/internal.h"
 #include "api/provider_sign_in.h"
 #include "api/route.h"

@@ -1,4 +1,4 @@
-/* What the files of api/ share about the interface itself. */
+/* The struct behind `struct api` and `struct api_loop` (api.h), for the files of api/ only. */
 #pragma once
 
 #include "api/api.h"

@@ -1,5 +1,5 @@
-/* GET /api/v1/intraday?day=: how one of the last days went, in quarters of an hour, so that
- * a day that is not over can be held against the same time of the one before. */
+/* GET /api/v1/intraday?day=: one of the last days in quarters of an hour, so that a day in
+ * progress can be compared with the same time of the day before. */
 #include "api/internal.h"
 #include "api/query.h"
 #include "api/route.h"

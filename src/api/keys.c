@@ -1,4 +1,5 @@
-/* API keys: made, listed and revoked; the text of a key is answered once, at creation. */
+/* API keys: creates, lists and revokes them. The text of a key is in one answer only, that of its
+ * creation. */
 #include "accounts/render.h"
 #include "api/account_routes.h"
 #include "api/idempotency_header.h"

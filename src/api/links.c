@@ -1,5 +1,5 @@
-/* One-time links: what stands behind one, and setting a password by it. Who has the link is who it
- * was given to; a second factor that is on is asked for all the same. */
+/* One-time links: shows what a link is for, and sets a password with it. Having the link is the
+ * proof of identity; if a second factor is on, its code is required too. */
 #include "api/internal.h"
 #include "api/route.h"
 #include "api/sign_in.h"

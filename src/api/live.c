@@ -1,9 +1,9 @@
-/* The sums, and the streams that tell of them.
+/* The counters and the streams of GET /api/v1/live.
  *
- * The sums only grow; each stream remembers what it has told and once a second tells the
- * difference. A stream gives the connection one piece at a time: whoever does not take it is told
- * nothing more, and is cut off by the connection's own deadline for writing. It ends when
- * whoever opened it could not open it any more. */
+ * The counters only grow. Each stream remembers the counters that it has sent and sends the
+ * differences once a second. A stream hands the connection one piece at a time. A client that does
+ * not read gets no further pieces, and the connection's own write deadline ends it. A stream also
+ * ends when the key or session that opened it could no longer open it. */
 #include "api/live.h"
 
 #include "accounts/directory.h"

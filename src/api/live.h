@@ -1,6 +1,6 @@
-/* What happens now, for pages that are open: GET /api/v1/live, server-sent events (WHATWG HTML,
- * section 9.2). It says what to read again, never the truth itself: sums per app and second, so
- * that a million outcomes cost a reader as little as one. */
+/* GET /api/v1/live: server-sent events (WHATWG HTML, section 9.2) that tell open pages what to
+ * read again. An event has only the number of changes for each app and second, so a million
+ * outcomes cost a reader as little as one. Only test callbacks are sent whole (live_tests.h). */
 #pragma once
 
 #include "delivery/delivery.h"

@@ -1,4 +1,4 @@
-/* A ring behind a lock; see live_tests.h. */
+/* A ring buffer behind a lock; see live_tests.h. */
 #include "api/live_tests.h"
 
 void live_tests_init(struct live_tests *tests)

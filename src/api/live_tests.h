@@ -1,6 +1,6 @@
-/* The latest test callbacks, for the streams of GET /api/v1/live that tell `postbackd listen` of
- * them. They are kept in memory, a bounded number, so that a stream that was cut off for a moment
- * can go on behind its Last-Event-ID; a restart forgets them. */
+/* The latest test callbacks of all accounts, which GET /api/v1/live streams to `postbackd listen`.
+ * A bounded number is kept in memory, so that a stream that was interrupted can continue after its
+ * Last-Event-ID. A restart loses them. */
 #pragma once
 
 #include "base/buf.h"

@@ -1,4 +1,4 @@
-/* Which messages the person who is signed in gets by e-mail (people/mail_choice.h). */
+/* Which e-mails the signed-in person gets (people/mail_choice.h). */
 #include "api/internal.h"
 #include "api/route.h"
 #include "api/sign_in.h"

@@ -1,4 +1,4 @@
-/* Metrics as Prometheus reads them. */
+/* Prints metrics in Prometheus' text format. */
 #include "api/metric.h"
 
 #include <stdlib.h>

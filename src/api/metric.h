@@ -1,4 +1,4 @@
-/* One metric without labels, in the Prometheus text format: its help, its type and its sample. */
+/* Prints one metric without labels in Prometheus' text format: help, type and sample. */
 #pragma once
 
 #include "base/buf.h"

@@ -1,18 +1,18 @@
-/* Changes that calls ask for, on the control thread: the caller is judged again there, the change
- * is made with its audit entry, and the call is answered on its own loop. */
+/* Runs a change that a call asks for on the control thread: judges the caller again, makes the
+ * change together with its audit entry, and answers the call on its own loop. */
 #pragma once
 
 #include "api/call.h"
 #include "services/control.h"
 
-/* Whose turn it is at the control thread. */
+/* The account whose queue at the control thread the call waits in. */
 uint32_t call_owner(const struct call *c);
 /* Who asks, for the audit log; valid as long as the call. */
 struct actor call_actor(const struct call *c);
-/* On the control thread, before anything that a call asks for is judged, and again after
- * STORE_STALE: takes in what other nodes have changed, then judges the caller anew, and
- * the request's Idempotency-Key. False: c->refusal says why nothing may be changed for them. Else a
- * repetition changes nothing either (api/idempotency_header.h). */
+/* On the control thread, before a change is judged, and again after STORE_STALE: reads the changes
+ * of other nodes, then judges the caller and the Idempotency-Key again. False: c->refusal says why
+ * the change is refused. True does not mean that a change must be made: if the request is a
+ * repetition, nothing is changed (api/idempotency_header.h). */
 MUST_CHECK bool call_judge_anew(struct control *control, struct call *c);
 
 /* One change asked for by a call; mutation_ask answers the call in every case. */
@@ -39,8 +39,9 @@ struct mutation {
 /* From a loop. The mutation lives in the call's arena. */
 void mutation_ask(struct control *control, struct mutation *m);
 
-/* For what the store changes by itself: the parts that write a note down, to be kept in one commit
- * with the change. The asker's, until the store has answered. */
+/* For changes that the store makes by itself (an erasure, a resend): the parts that record an audit
+ * note, to be committed together with the change. Owned by the caller until the store has
+ * answered. */
 struct noted {
     struct object_part parts[AUDIT_PARTS];
     size_t part_count;
@@ -52,13 +53,14 @@ struct noted {
     struct audit_note note;
     struct arena arena;
 };
-/* From a loop. The note is taken over. `done` is what the store would run on the call's loop: it is
- * run at once, with c->refusal set (call_store_ok), where the caller may no more. */
+/* From a loop. Takes over the note. `done` is the task that the store will run on the call's loop.
+ * If the caller may no longer do this, `done` is run without asking the store, with c->refusal set
+ * (see call_store_ok). */
 void call_with_note(struct call *c, const struct audit_note *note, struct noted *n,
                     struct task *done);
 void noted_free(struct noted *n);
 
-/* Writes the note down, then runs `done` on the call's loop with the store's answer, or with
- * c->refusal set. The note is taken over. */
+/* Records the note, then runs `done` on the call's loop with the store's status, or with c->refusal
+ * set. Takes over the note. */
 void call_note(struct call *c, const struct audit_note *note,
                void (*done)(struct call *c, enum store_status status));

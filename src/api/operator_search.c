@@ -1,8 +1,8 @@
-/* GET /api/v1/search?text=: where an operator finds an id whose account is not known. Partners,
- * apps, clients and users are looked up in memory; callbacks by EventId (which is the RewardId) and
- * panelists are asked for account by account, as every key of the store begins with one: one
- * look-up of an index each, no scan. An answer goes through at most PARTNERS_MOST accounts, and its
- * Next leads on. */
+/* GET /api/v1/search?text=: finds an id for an operator who does not know its account. Partners,
+ * apps, clients and users are looked up in memory. Callbacks (by EventId, which is the RewardId)
+ * and panelists are looked up account by account, because every key of the store begins with the
+ * account: one index look-up each, no scan. One answer searches at most PARTNERS_MOST accounts;
+ * `Next` continues with further ones. */
 #include "api/account_routes.h"
 #include "api/internal.h"
 #include "api/partner_walk.h"

@@ -1,4 +1,4 @@
-/* Slices by posting to the own loop: see pack.h. */
+/* Each slice posts a task for the next one to its own loop; see pack.h. */
 #include "api/pack.h"
 
 static void next_slice(struct task *task)

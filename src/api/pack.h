@@ -1,4 +1,4 @@
-/* Compressing what a call answers, a slice at a time between which the loop does other things. */
+/* Compresses an answer in slices. Between two slices the loop runs other tasks. */
 #pragma once
 
 #include "base/executor.h"

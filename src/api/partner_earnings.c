@@ -1,6 +1,6 @@
-/* GET /api/v1/earnings: what each partner has come to in a range of days, for operators. One
- * partner is read after the other, and of each a page of rows at a time, so that a list of any
- * length holds one page in memory and other requests have their turn in between. */
+/* GET /api/v1/earnings: the earnings of each partner in a range of days, for operators. Partners
+ * are read one after the other, a page of rows at a time. So a list of any length needs memory for
+ * one page only, and other requests are served in between. */
 #include "api/account_routes.h"
 #include "api/internal.h"
 #include "api/partner_walk.h"

@@ -1,4 +1,4 @@
-/* The walk through all partners that operators' routes share. */
+/* The loop over all partners; see partner_walk.h. */
 #include "api/partner_walk.h"
 
 #include "accounts/directory.h"

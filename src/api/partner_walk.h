@@ -1,6 +1,6 @@
-/* How operators' routes read all accounts: one partner after the other, newest first, each by
- * requests of its own to the store, so that others have their turn in between. One answer goes
- * through a bounded number of partners. */
+/* Reads all partners for a route of operators: one partner after the other, the newest first. Each
+ * partner is a separate request to the store, so that other requests are served in between. One
+ * answer reads a bounded number of partners. */
 #pragma once
 
 #include "api/call.h"

@@ -1,4 +1,4 @@
-/* Partners: the accounts that are paid. */
+/* The routes of partners, the accounts that are paid. */
 #include "accounts/render.h"
 #include "api/account_routes.h"
 #include "api/internal.h"

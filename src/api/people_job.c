@@ -1,5 +1,5 @@
-/* The ways of a job between threads. Secrets of a request stand in its body's memory and in the
- * job, which is wiped at the end. */
+/* Moves a job from thread to thread; see people_job.h. The request's secrets are in its body and
+ * in the job; both are wiped at the end. */
 #include "api/people_job.h"
 
 #include "api/idempotency_header.h"

@@ -1,5 +1,6 @@
-/* One request that changes people, on its way: loop - worker for slow calls, where a password is
- * stretched - control thread - loop. It answers the call in every case. */
+/* One request that changes people. It begins on the loop, runs `slow` on the worker thread if a
+ * password must be hashed, then `judge` on the control thread, and is answered on the loop. Every
+ * job answers its call. */
 #pragma once
 
 #include "accounts/fields.h"
@@ -51,7 +52,7 @@ struct people_job {
     struct audit_note notes[JOB_NOTES_MAX];
     size_t note_count;
 
-    /* The refusal: a status, and a sentence or faults in c->problems. */
+    /* The refusal: its HTTP status, with a sentence or with c->problems. */
     int refusal;
     const char *refusal_text; /* literal; NULL: the faults are the body's */
     int64_t retry_after_s;
@@ -62,21 +63,21 @@ struct people_job {
     struct buf answer, headers;
 };
 
-/* In the call's arena; reads the body where there must be one. NULL: answered already. */
+/* In the call's arena. with_body: reads the body. NULL: an error was answered. */
 struct people_job *people_job_new(struct call *c, bool with_body);
-/* Faults in the fields answer 400 here. */
+/* Begins the job. If there are problems with the fields, answers 400 instead. */
 void people_job_run(struct people_job *job);
 bool job_refuse(struct people_job *job, int status, const char *text); /* false */
 bool job_refuse_field(struct people_job *job, const char *field, const char *code,
                       const char *detail); /* 400; false */
-/* To be filled in; kept with the change, or without it where the job is refused. */
+/* A new audit note, to be filled in. It is stored with the change; if the job is refused, alone. */
 struct audit_note *job_note(struct people_job *job, const char *action, uint32_t account_no);
-/* A note about the account of `about`, as it will be and as it is; NULL: nothing there. */
+/* A note about a change of a user. before NULL: it is created; after NULL: it is removed. */
 void job_note_user(struct people_job *job, const char *action, const struct user *before,
                    const struct user *after);
-/* Nobody may try to sign in for some time: of the account, the address or the device. */
+/* A note that sign-ins are refused for some time; `of`: the account, the address or the device. */
 void job_note_throttled(struct people_job *job, const char *of);
-/* A page again: the dashboard's, with the word for what went wrong ("": nothing). */
+/* Redirects the browser to the dashboard, with a word for what went wrong ("": nothing). */
 void people_job_return(struct call *c, const char *problem);
 void job_note_session(struct people_job *job, const char *action, uint32_t account_no,
                       struct str session_id, struct str user_id);

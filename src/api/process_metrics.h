@@ -1,5 +1,5 @@
-/* What every exporter says of its process, by the names Prometheus' client libraries have agreed
- * on, and which build this is. */
+/* Metrics of the process, under the names that Prometheus' client libraries use, and the version
+ * of the build. */
 #pragma once
 
 #include "base/buf.h"

@@ -1,7 +1,6 @@
-/* Signing in by an identity provider, see provider_sign_in.h: the browser is sent there, and comes
- * back with a code. Both are pages to a browser, so each answer leads to another page: to the
- * provider, or back to the dashboard, with a word for it where nobody was signed in
- * (docs/people.md). */
+/* Signs in with an identity provider: the browser is sent to the provider and returns with a code.
+ * The browser shows both answers as pages, so each is a redirect: to the provider, or to the
+ * dashboard, with a word for the reason if the sign-in failed (docs/people.md). */
 #include "api/provider_sign_in.h"
 
 #include "accounts/directory.h"

@@ -1,4 +1,4 @@
-/* What signing in by an identity provider and linking one's user to it (api/identity.c) share. */
+/* What signing in with an identity provider shares with linking an identity (api/identity.c). */
 #pragma once
 
 #include "api/people_job.h"

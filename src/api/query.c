@@ -1,5 +1,5 @@
-/* Parses and judges query strings (application/x-www-form-urlencoded, WHATWG URL standard,
- * section 5.1, but strict: what a form would never send is refused by name). */
+/* Parses query strings: application/x-www-form-urlencoded (WHATWG URL standard, section 5.1), but
+ * strict. A parameter that no form would send is refused, and the answer names it. */
 #include "api/query.h"
 
 #include "api/route.h"

@@ -18,10 +18,10 @@ MUST_CHECK bool query_parse(struct call *c, const struct route_parameter *known,
 /* A number of the parameter within [least, most], or fallback when not given; adds a problem. */
 int64_t query_int(struct call *c, const char *name, int64_t least, int64_t most, int64_t fallback);
 bool query_bool(struct call *c, const char *name, bool fallback);
-/* The rest of the parameters that several routes take. False: not given; what it is else stays as
- * it was where a problem is added. */
+/* Parameters that several routes take. False: the parameter is not given. If it is wrong, a problem
+ * is added and the output keeps its value. */
 bool query_time(struct call *c, const char *name, int64_t *ret_ms);
 bool query_day(struct call *c, const char *name, int32_t *ret_day);
-/* Of "from" and "to", both given and understood. */
+/* Adds a problem if "from" is after "to". Both must be given and valid. */
 void query_check_times(struct call *c, int64_t from_ms, int64_t to_ms);
 bool query_after(struct call *c, uint64_t *ret_position); /* of "after": the Next of a list */

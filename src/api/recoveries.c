@@ -1,5 +1,5 @@
-/* POST /api/v1/callbacks/recover, GET and DELETE /api/v1/recoveries/{RecoveryId}: what is to be
- * sent again, how far it has come, and no more of it. */
+/* POST /api/v1/callbacks/recover begins a recovery (many resends); GET and DELETE
+ * /api/v1/recoveries/{RecoveryId} show and stop it. */
 #include "accounts/fields.h"
 #include "api/idempotency_header.h"
 #include "api/internal.h"

@@ -1,5 +1,5 @@
-/* GET /api/v1/reports/...: pages through the store's rows and streams what is written of them,
- * so that a report of any length holds one page in memory. */
+/* GET /api/v1/reports/...: reads the store's rows page by page and streams them as the report is
+ * printed (reports/report_writer.c), so a report of any length needs memory for one page. */
 #include "api/internal.h"
 #include "api/route.h"
 #include "base/alloc.h"

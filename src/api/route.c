@@ -1,5 +1,5 @@
-/* Finding the route of a path. The table is short and requests are long: a linear look is
- * cheaper than it seems (a few hundred nanoseconds), and there is nothing to build at start. */
+/* Finds the route of a path by a linear search. The table is short: a search takes a few hundred
+ * nanoseconds, little beside the rest of a request, and nothing has to be built at the start. */
 #include "api/route.h"
 
 #include "api/query.h"

@@ -1,4 +1,5 @@
-/* The table of routes: routing, Allow, authorization and /openapi.json all come from it. */
+/* The type of the table of routes (routes.c). Routing, Allow, authorization and /openapi.json all
+ * come from this table. */
 #pragma once
 
 #include "api/call.h"

@@ -1,5 +1,5 @@
-/* The table itself. What stands here is routed, authorized, limited and documented; what does
- * not, does not exist. */
+/* The table of routes. A route exists only if it has a row here; the row also decides its
+ * authorization, limits and documentation. */
 #include "api/route.h"
 
 #define P(name)                                                                                    \

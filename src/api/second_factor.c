@@ -1,5 +1,5 @@
-/* The second factor of the person who is signed in: begun, confirmed with its first code, removed,
- * and its recovery codes. */
+/* The second factor of the signed-in person: begins it, confirms it with the first code, removes
+ * it, and makes new recovery codes. */
 #include "api/internal.h"
 #include "api/route.h"
 #include "api/sign_in.h"

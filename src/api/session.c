@@ -1,5 +1,4 @@
-/* Signing in and out, and what a person does with the present session: password, acting as a
- * partner. */
+/* Signing in and out, and changes to the current session: the password, and acting as a partner. */
 #include "api/internal.h"
 #include "api/route.h"
 #include "api/sign_in.h"

@@ -1,4 +1,4 @@
-/* Lists of sessions, and ending one of one's own. */
+/* Lists sessions, and ends one of the person's own. */
 #include "api/internal.h"
 #include "api/route.h"
 #include "api/sign_in.h"

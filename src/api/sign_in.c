@@ -1,4 +1,4 @@
-/* Judging; see sign_in.h. */
+/* Checks passwords and codes; see sign_in.h. */
 #include "api/sign_in.h"
 
 #include "api/internal.h"

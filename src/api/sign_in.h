@@ -1,4 +1,5 @@
-/* What the routes of sessions and of one-time links share: judging passwords and codes. */
+/* What the routes of sessions and one-time links share: reading and checking passwords and
+ * codes. */
 #pragma once
 
 #include "api/people_job.h"

@@ -1,4 +1,4 @@
-/* Slices by posting to the own loop: see slices.h. */
+/* Each slice posts a task for the next one to its own loop; see slices.h. */
 #include "api/slices.h"
 
 #include "base/check.h"

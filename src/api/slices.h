@@ -1,5 +1,5 @@
-/* A long answer is printed in slices of SLICE_ITEMS, and what else waits at the loop has its turn
- * between two of them: 500 callbacks in one piece would hold it for more than a millisecond. */
+/* Prints a long answer in slices of SLICE_ITEMS items. Between two slices the loop runs other
+ * tasks: printing 500 callbacks in one piece would block it for more than a millisecond. */
 #pragma once
 
 #include "base/executor.h"

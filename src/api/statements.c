@@ -1,5 +1,5 @@
-/* GET /api/v1/statements?day=: the books of one report day, per app, for a partner to hold against
- * its own (docs/partners/statements.md). */
+/* GET /api/v1/statements?day=: the books of one report day for each app, for partners who compare
+ * them with their own (docs/partners/statements.md). */
 #include "api/callback_filters.h"
 #include "api/internal.h"
 #include "api/query.h"

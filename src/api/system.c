@@ -1,8 +1,8 @@
-/* GET /api/v1/system: what /metrics says, as JSON, with the endpoints named that are worst. It
- * names partners' apps, so it is the operator's alone.
+/* GET /api/v1/system: the numbers of /metrics as JSON, and the endpoints that are worst. It names
+ * apps of all partners, so only operators may read it.
  *
- * Each loop is asked in turn how its endpoints do; then of each of the worst, one after the other,
- * what waits for it (by the store) and how it has been doing (by its loop). */
+ * Each loop is asked in turn for its endpoints. For each of the worst endpoints, one after the
+ * other, the store is asked what waits and the loop for recent results. */
 #include "api/internal.h"
 #include "api/route.h"
 #include "api/system_render.h"

@@ -1,4 +1,4 @@
-/* What GET /api/v1/system says, from numbers that have been gathered. */
+/* Prints the answer of GET /api/v1/system from numbers that system.c has collected. */
 #pragma once
 
 #include "delivery/delivery.h"

@@ -1,6 +1,6 @@
-/* POST /api/v1/apps/{AppId}/test-callback: one signed try of any RewardType, answered inline, or,
- * with "Send":false, only shown. It is recorded nowhere: kept out of reports, feed, books and
- * suspension. */
+/* POST /api/v1/apps/{AppId}/test-callback: sends one signed attempt of any RewardType and answers
+ * with its result. With "Send":false nothing is sent, and the answer has the request that would
+ * be. The store records nothing: a test counts in no report, feed, books or suspension. */
 #include "accounts/fields.h"
 #include "api/callback_render.h"
 #include "api/internal.h"

@@ -1,4 +1,4 @@
-/* Which buckets a try is counted in; see tries.h. */
+/* Decides which buckets a failed try is counted in; see tries.h. */
 #include "api/tries.h"
 
 #include "api/internal.h"

@@ -1,10 +1,10 @@
-/* Slowing down who guesses passwords, codes and links, without a way for a stranger to keep a
- * person out.
+/* Limits wrong passwords, codes and links, so that they cannot be guessed, without letting a
+ * stranger lock a person out.
  *
- * A stranger's wrong tries count against the account as tried from that address, against the
- * address, and, far more of them, against the account from everywhere. Who signs in with the cookie
- * of an earlier sign-in as the same user (people/device.h), or is signed in, is counted by that
- * alone: strangers' tries do not matter to them. */
+ * A failed try of a stranger is counted for the account together with the client's address, for
+ * the address, and, with a much higher limit, for the account from all addresses. A browser with
+ * the cookie of an earlier sign-in as the same user (people/device.h), and a person who is signed
+ * in, are counted only by that device or session: failed tries of strangers do not affect them. */
 #pragma once
 
 #include "api/people_job.h"

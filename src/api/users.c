@@ -1,5 +1,5 @@
-/* The people of an account: invited, listed, changed, removed; their one-time links and sessions.
- */
+/* The people of an account: invites, lists, changes and removes them; their one-time links and
+ * sessions. */
 #include "accounts/render.h"
 #include "api/account_routes.h"
 #include "api/internal.h"

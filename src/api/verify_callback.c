@@ -1,5 +1,6 @@
-/* POST /api/v1/apps/{AppId}/verify-callback: a received body, judged with the app's own secrets:
- * does Sig match, does webhook-signature, and if not, why. Nothing of a secret is answered. */
+/* POST /api/v1/apps/{AppId}/verify-callback: checks a received body with the app's own secrets:
+ * whether Sig and webhook-signature match and, if not, why. The answer contains nothing of a
+ * secret. */
 #include "accounts/fields.h"
 #include "api/internal.h"
 #include "api/mutation.h"

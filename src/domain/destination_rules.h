@@ -1,4 +1,7 @@
-/* Which addresses callbacks may go to, in addition to the rule that an address must be public. */
+/* Decides whether callbacks may be sent to an address: it must be public, or allowed by the
+ * operator, and not denied. Asked when a URL that contains an address is set (accounts/fields.c),
+ * and again for every resolved address right before each connect (send/opening.c). Requests to
+ * identity providers ask, too (oidc/fetch.c). */
 #pragma once
 
 #include "domain/url.h"

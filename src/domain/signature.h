@@ -1,5 +1,7 @@
-/* Sig (MD5, specification section 5) and the Standard Webhooks headers (version 1 symmetric
- * signatures, standardwebhooks.com). */
+/* Computes Sig (MD5, specification section 5) and the Standard Webhooks signature (HMAC-SHA256
+ * over "{id}.{timestamp}.{body}", standardwebhooks.com). The texts to sign are put together here.
+ * delivery/callback_request.c chooses their parts: for the format `get` the path and query take
+ * the place of the body. */
 #pragma once
 
 #include "base/check.h"

@@ -1,7 +1,7 @@
-/* A sign-in between its two halves: the browser leaves for an identity provider and comes back, or
- * its authenticator signs a challenge. Nothing is kept here: a cookie of the browser names the
- * flow, and what only this service may know or make up is derived from it and the master key. So a
- * flow outlives a restart and may end on another node. */
+/* A sign-in in two requests: between them the browser visits an identity provider, or its
+ * authenticator signs a challenge. The server keeps nothing in between. A cookie in the browser
+ * identifies the flow, and the flow's secrets are derived from the cookie and the master key. So a
+ * flow survives a restart and may end on another node. */
 #pragma once
 
 #include "people/people.h"

@@ -1,8 +1,8 @@
-/* Opening: lock, database, migrations, then the journal from SQLite's position on. The replayed
- * part becomes the active memtable, which is applied after the start as usual, so that a daemon
- * that was killed under full load delivers again within moments. A kill leaves at most two
- * memtables and a group; only after a power cut that took SQLite further back is anything applied
- * here. */
+/* Opens a store: locks the directory, opens the database, migrates it, then replays the journal
+ * from SQLite's position on. The replayed records become the active memtable, which the applier
+ * applies after the start as usual, so that a daemon that was killed under full load delivers
+ * again within moments. After a kill there are at most two memtables and a group to replay.
+ * Memtables are applied during the start only after a power cut that took SQLite further back. */
 #include "store/sqlite/sqlite_store.h"
 
 #include "base/alloc.h"

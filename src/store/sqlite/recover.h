@@ -1,4 +1,6 @@
-/* Replays journal groups into a database: at the start, and into a backup's copy. */
+/* Replays the journal after the position that SQLite has reached: at the start, after kill -9 or a
+ * power cut, and into a backup's copy. A record changes the memtable in view_replay (view.h), as
+ * it does in a running daemon. The memtable becomes rows of SQLite in apply_memtable (apply.h). */
 #pragma once
 
 #include "store/sqlite/apply.h"
