@@ -26,14 +26,14 @@ static void erase_in_lane(void *context, struct hash_node *node)
 {
     const struct lanes_erasure *e = context;
     struct lane *lane = CONTAINER_OF(node, struct lane, node);
-    lane_doubt(lane, e->dispatcher->shared.erased_mono_ms);
     if (lane->scans.is_asked)
         spoil_page(e, lane);
     if (lane_erase(lane, e->account_no, e->panelist_id) > 0)
         dispatcher_touch(e->dispatcher, lane);
 }
 
-/* Lanes that are not in memory yet begin with this time. */
+/* Callbacks that the store read before may show the panelist: when they arrive they are looked up
+ * again, whatever account they are of. Few are on their way at any moment. */
 static void note_erasure(struct dispatcher *d, int64_t mono_ms)
 {
     if (d->shared.erased_mono_ms < mono_ms)
@@ -56,7 +56,6 @@ static void reread_lane(void *context, struct hash_node *node)
     struct app *app = directory_app_by_no(e->dispatcher->delivery->options.directory,
                                           (uint32_t)(lane->no / LANE_KINDS));
     if (app && app->terms.account_no == e->account_no) {
-        lane_doubt(lane, e->dispatcher->shared.erased_mono_ms);
         lane_reread(lane);
         lane_spoil_page(lane);
         dispatcher_touch(e->dispatcher, lane);

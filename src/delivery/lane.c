@@ -31,7 +31,6 @@ struct lane *lane_new(lane_no no, struct lane_shared *shared, const struct lane_
     lane->settings.max_concurrency = 1;
     lane->touched_mono_ms = now->mono_ms;
     lane->watermark.made_mono_ms = now->mono_ms;
-    lane->watermark.erased_mono_ms = shared->erased_mono_ms;
     window_init(&lane->window);
     return lane;
 }
@@ -222,11 +221,6 @@ static void offer_again(struct lane *lane, struct inflight_entry *e, struct call
     callback_free(c);
 }
 
-void lane_doubt(struct lane *lane, int64_t erased_mono_ms)
-{
-    lane->watermark.erased_mono_ms = erased_mono_ms;
-}
-
 void lane_note_shown(struct lane *lane, uint64_t event_no)
 {
     if (lane->watermark.shown_no >= event_no)
@@ -244,7 +238,8 @@ static bool is_owed(struct lane *lane, const struct callback *c)
     }
     if (c->stamp.since_mono_ms == 0)
         return true;
-    enum handoff_fate fate = handoff_judge(&lane->watermark, lane->fence, c->stamp, c->event_no);
+    enum handoff_fate fate = handoff_judge(&lane->watermark, lane->shared->erased_mono_ms,
+                                           lane->fence, c->stamp, c->event_no);
     if (fate == HANDOFF_UNSURE)
         lane_note_waiting(lane, c->place.due_ms);
     return fate == HANDOFF_OWED;

@@ -91,7 +91,7 @@ struct lane_shared {
     int64_t in_ram, in_ram_bytes; /* callbacks in memory, and their bytes */
     int64_t fresh;                /* of them, in the lanes' queues of new ones */
     int64_t give_up_ms;           /* callback_give_up_ms of the schedule */
-    int64_t erased_mono_ms;       /* of the last erasure; see handoff_watermark */
+    int64_t erased_mono_ms;       /* of the last erasure of any account, see handoff_judge */
 };
 
 struct lane {
@@ -160,9 +160,6 @@ void lane_settle_gone(struct lane *lane); /* from now on the settings decide */
 
 /* Takes a callback that the store hands over. room: how many more may be in memory. */
 void lane_offer(struct lane *lane, struct callback *c, int32_t room, const struct lane_now *now);
-/* A panelist was erased. Callbacks that the store read before may show the panelist: when they
- * arrive they are looked up again. */
-void lane_doubt(struct lane *lane, int64_t erased_mono_ms);
 /* Callbacks in the store may be due from due_ms on. */
 void lane_note_waiting(struct lane *lane, int64_t due_ms);
 /* Gives all queued callbacks back to the store. */

@@ -493,5 +493,5 @@ int main(void)
     RUN(the_callback_starts_where_it_can_go);
     RUN(tests_are_withheld_where_the_app_says);
     RUN(a_reversed_test_goes_where_it_went);
-    return check_done("rules");
+    return check_done("acceptance");
 }

@@ -4,10 +4,12 @@
 #include "store/nodes/handoff.h"
 
 static struct handoff_watermark watermark = {.made_mono_ms = 1000, .shown_no = 50};
+static int64_t erased_mono_ms;
 
 static enum handoff_fate judge(int64_t fence, int64_t since_mono_ms, uint64_t event_no)
 {
-    return handoff_judge(&watermark, 7, (struct handoff_stamp){fence, since_mono_ms}, event_no);
+    return handoff_judge(&watermark, erased_mono_ms, 7,
+                         (struct handoff_stamp){fence, since_mono_ms}, event_no);
 }
 
 static void what_nothing_can_have_shown_is_owed(void)
@@ -46,12 +48,12 @@ static void what_was_shown_is_not_owed_again(void)
 static void what_was_read_before_an_erasure_is_unsure(void)
 {
     CHECK_EQ_INT(judge(0, 1, 1), HANDOFF_OWED); /* this node's own: it needs no order */
-    watermark.erased_mono_ms = 2000;
+    erased_mono_ms = 2000;
     CHECK_EQ_INT(judge(0, 2000, 51), HANDOFF_UNSURE);
     CHECK_EQ_INT(judge(7, 2000, 51), HANDOFF_UNSURE);
     CHECK_EQ_INT(judge(0, 2001, 1), HANDOFF_OWED);
     CHECK_EQ_INT(judge(7, 2001, 51), HANDOFF_OWED);
-    watermark.erased_mono_ms = 0;
+    erased_mono_ms = 0;
 }
 
 int main(void)

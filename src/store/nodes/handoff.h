@@ -31,7 +31,6 @@ struct handoff_stamp {
 /* Of the lane. */
 struct handoff_watermark {
     int64_t made_mono_ms;   /* when the lane was made */
-    int64_t erased_mono_ms; /* what was read before may be erased; 0: nothing was erased */
     uint64_t shown_no : 63; /* the highest number that a page or a resend has shown */
     bool covers : 1;        /* a complete page has shown everything up to shown_no */
 };
@@ -42,5 +41,6 @@ enum handoff_fate {
     HANDOFF_UNSURE, /* the lane has to look into the database */
 };
 
-enum handoff_fate handoff_judge(const struct handoff_watermark *watermark, int64_t lane_fence,
-                                struct handoff_stamp stamp, uint64_t event_no);
+/* erased_mono_ms: what was read before may be erased; 0: nothing was erased. */
+enum handoff_fate handoff_judge(const struct handoff_watermark *watermark, int64_t erased_mono_ms,
+                                int64_t lane_fence, struct handoff_stamp stamp, uint64_t event_no);

@@ -135,7 +135,8 @@ void lanes_carried(struct node *n, const struct handover_row *row, struct handof
         return;
     if (planted("carried_under_an_old_fence"))
         word = (struct handoff_stamp){lane->fence, INT64_MAX};
-    enum handoff_fate fate = handoff_judge(&lane->watermark, lane->fence, word, row->callback + 1);
+    enum handoff_fate fate =
+        handoff_judge(&lane->watermark, 0, lane->fence, word, row->callback + 1);
     if (fate == HANDOFF_OWED)
         offer(n, lane, row->callback);
     lane->wants_page |= fate == HANDOFF_UNSURE;
