@@ -1,6 +1,8 @@
 /* librdkafka's transactional producer: what each of its errors means, and for how long to ask. */
 #include "bus/rewards_writer.h"
 
+#include "base/log.h"
+
 #define ASK_MS 1000
 
 /* Notes the error and frees it. Whether to ask the same again. */
@@ -117,6 +119,7 @@ void rewards_writer_abort(struct rewards_writer *w)
     } while (error && take_error(w, error));
     w->is_lost |= error != NULL;
     w->is_open = false;
+    log_info("kafka_aborted", LOG_C("side", w->link->side));
 }
 
 void rewards_writer_close(struct rewards_writer *w)
