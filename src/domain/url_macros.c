@@ -5,7 +5,8 @@
 #include "base/limits.h"
 #include "domain/signature.h"
 
-/* bytes_most: of a value as sent, where three bytes may stand for one. */
+/* bytes_most: of a value as sent, where three bytes may stand for one, and in a path five for a dot
+ * (see end_segment). */
 static const struct {
     const char *name;
     size_t bytes_most;
@@ -142,7 +143,8 @@ bool url_macros_check(struct str url, struct buf *why)
         if (url.p[at] != '{' && url.p[at] != '}')
             continue;
         check_brace(url, at, &macro, &n, why);
-        bytes_most += macros[macro].bytes_most - n;
+        size_t value = macros[macro].bytes_most;
+        bytes_most += (memchr(url.p, '?', at) ? value : value / 3 * 5) - n;
         count++;
     }
     if (!why->n && count > LIMIT_URL_MACROS)
@@ -187,31 +189,60 @@ void url_encode(struct buf *to, struct str text)
     }
 }
 
-/* 1 or 2 if the segment is "." or "..", encoded or not, which servers resolve; otherwise 0. */
-static int dots_of(struct str segment)
+/* Where the segments end that a server sees which decodes the path before it resolves "." and "..".
+ * A slash is one of them as well on Windows, and servlet containers ignore what follows a ';'. */
+#define DECODED_SLASHES "/\\;"
+
+static int hex_digit(char c)
 {
-    int dots = 0;
-    while (segment.n > 0 && dots < 3) {
-        bool is_encoded = segment.n >= 3 && segment.p[0] == '%' && segment.p[1] == '2' &&
-                          (segment.p[2] == 'E' || segment.p[2] == 'e');
-        size_t n = is_encoded ? 3 : 1;
-        if (!is_encoded && segment.p[0] != '.')
-            return 0;
-        segment = (struct str){segment.p + n, segment.n - n};
-        dots++;
-    }
-    return dots < 3 ? dots : 0;
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c = (char)(c | 0x20);
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* A value must not leave the folder that its URL names, so such a segment is encoded twice. */
+/* Takes one byte off the text, decoded if it is percent-encoded. */
+static char take_decoded(struct str *text)
+{
+    char c = text->p[0];
+    int high = c == '%' && text->n >= 3 ? hex_digit(text->p[1]) : -1;
+    int low = high >= 0 ? hex_digit(text->p[2]) : -1;
+    size_t n = low >= 0 ? 3 : 1;
+    *text = (struct str){text->p + n, text->n - n};
+    return low >= 0 ? (char)(high << 4 | low) : c;
+}
+
+/* A value must not leave the folder that its URL names. Many servers decode the path, once, before
+ * they resolve "." and "..". So this does the same with what would be sent of one segment, and
+ * encodes the dots of each such step a second time. */
 static void end_segment(struct buf *to, size_t begin)
 {
-    int dots = dots_of((struct str){to->p + begin, to->n - begin});
-    if (dots == 0)
-        return;
+    struct buf sent = {0};
+    buf_add(&sent, to->p + begin, to->n - begin);
     to->n = begin;
-    while (dots-- > 0)
-        buf_add_c(to, "%252E");
+    struct str rest = buf_str(&sent);
+    while (rest.n > 0) {
+        struct str after = rest, before_slash = rest;
+        size_t decoded = 0, dots = 0;
+        bool is_slash = false;
+        while (after.n > 0 && !is_slash) {
+            before_slash = after;
+            char c = take_decoded(&after);
+            is_slash = char_in(c, DECODED_SLASHES);
+            dots += c == '.';
+            decoded += !is_slash;
+        }
+        if (!is_slash)
+            before_slash = after;
+        if (dots == decoded && (dots == 1 || dots == 2)) {
+            while (dots-- > 0)
+                buf_add_c(to, "%252E");
+            rest = before_slash;
+        }
+        buf_add(to, rest.p, (size_t)(after.p - rest.p));
+        rest = after;
+    }
+    buf_free(&sent);
 }
 
 bool url_macros_expand(struct buf *to, struct str target, const struct url_macro_values *values)

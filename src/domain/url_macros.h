@@ -41,9 +41,10 @@ MUST_CHECK bool url_macros_check(struct str url, struct buf *why);
 size_t url_target_begin(struct str url);
 /* False: nothing has to be replaced. */
 bool url_has_macros(struct str target);
-/* Appends path and query with macros replaced; other text stays. If the values make a path segment
- * "." or "..", its dots become "%252E", because servers resolve "%2E", too. True: {QuerySignature}
- * is at the end and has not been replaced. */
+/* Appends path and query with macros replaced; other text stays. A path segment with a macro is
+ * judged as a server sees it that decodes "%2E" and "%2F" before it resolves steps: where it would
+ * have a segment "." or "..", the dots become "%252E". True: {QuerySignature} is at the end and has
+ * not been replaced. */
 bool url_macros_expand(struct buf *to, struct str target, const struct url_macro_values *values);
 /* Percent-encodes everything except letters, digits and "-._~" (RFC 3986, 2.3): valid in a path
  * segment, a query and a form. */

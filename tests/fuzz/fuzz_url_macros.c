@@ -22,14 +22,25 @@ static struct parts count(struct str target)
     return found;
 }
 
+/* As a server counts that decodes a path before it resolves steps. */
 static size_t count_steps(struct str target)
 {
     size_t steps = 0;
     struct str path = str_cut(&target, '?');
-    while (path.p) {
-        struct str segment = str_cut(&path, '/');
+    struct buf decoded = {0};
+    for (size_t i = 0; i < path.n; i++) {
+        bool is_slash =
+            path.n - i >= 3 && memcmp(path.p + i, "%2", 2) == 0 && (path.p[i + 2] | 0x20) == 'f';
+        bool is_dot =
+            path.n - i >= 3 && memcmp(path.p + i, "%2", 2) == 0 && (path.p[i + 2] | 0x20) == 'e';
+        buf_add_char(&decoded, is_slash ? '/' : is_dot ? '.' : path.p[i]);
+        i += is_slash || is_dot ? 2 : 0;
+    }
+    for (struct str rest = buf_str(&decoded); rest.p;) {
+        struct str segment = str_cut(&rest, '/');
         steps += str_is(segment, ".") || str_is(segment, "..");
     }
+    buf_free(&decoded);
     return steps;
 }
 

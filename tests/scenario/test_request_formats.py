@@ -121,6 +121,8 @@ def test_no_value_is_a_step_in_the_path(daemon, receiver):
     a = Account(daemon, "http://127.0.0.1:%d/a/{PanelistId}/b" % receiver.port)
     daemon.api().events(a.event("rf-steps", PanelistId=".."))
     assert sent(receiver, "rf-steps")[0].path == "/a/%252E%252E/b"
+    daemon.api().events(a.event("rf-steps-decoded", PanelistId="../../x"))
+    assert sent(receiver, "rf-steps-decoded")[0].path == "/a/%252E%252E%2F%252E%252E%2Fx/b"
 
 
 def test_the_longest_values_arrive(daemon, receiver):

@@ -5,6 +5,9 @@
 
 #include "check.h"
 
+#include <ctype.h>
+#include <stdlib.h>
+
 /* `why` is how the sentence has to go on somewhere; NULL: the URL is good. */
 static void check(const char *url, const char *why)
 {
@@ -112,6 +115,70 @@ static void no_value_is_a_step_in_the_path(void)
     expand("/a/u{PanelistId}", "..", "/a/u..");
     expand("/a/../{PanelistId}", "x", "/a/../x"); /* the URL's own */
     expand("/a?u={PanelistId}", "..", "/a?u=..");
+    expand("/a?u={PanelistId}", "../b", "/a?u=..%2Fb");
+    expand("/a/{PanelistId}", "../b", "/a/%252E%252E%2Fb");
+    expand("/a/{PanelistId}", "b/.", "/a/b%2F%252E");
+    expand("/a/{PanelistId}", "b/.../.c/d.", "/a/b%2F...%2F.c%2Fd.");
+    expand("/a/{PanelistId}", "..\\b", "/a/%252E%252E%5Cb");
+    expand("/a/{PanelistId}", "..;/b", "/a/%252E%252E%3B%2Fb");
+    expand("/a/..%2Fb", "x", "/a/..%2Fb"); /* the URL's own */
+}
+
+/* What nginx makes of a path: it decodes once, and then resolves steps and merges slashes. */
+static void resolve_as_nginx(struct str sent, struct buf *ret)
+{
+    struct buf decoded = {0};
+    for (size_t i = 0; i < sent.n; i++) {
+        char hex[3] = {0};
+        if (sent.p[i] == '%' && i + 2 < sent.n && isxdigit((unsigned char)sent.p[i + 1]) &&
+            isxdigit((unsigned char)sent.p[i + 2])) {
+            memcpy(hex, sent.p + i + 1, 2);
+            i += 2;
+        }
+        buf_add_char(&decoded, hex[0] ? (char)strtol(hex, NULL, 16) : sent.p[i]);
+    }
+    for (struct str rest = buf_str(&decoded); rest.p;) {
+        struct str segment = str_cut(&rest, '/');
+        if (str_is(segment, "..")) {
+            while (ret->n > 0 && ret->p[--ret->n] != '/')
+                ;
+        } else if (segment.n > 0 && !str_is(segment, ".")) {
+            buf_add_char(ret, '/');
+            buf_add_str(ret, segment);
+        }
+    }
+    buf_free(&decoded);
+}
+
+static void no_value_leads_elsewhere_once_decoded(void)
+{
+    static const char *const targets[] = {
+        "/cb/{PanelistId}",       "/cb/{PanelistId}/x",        "/cb/{PanelistId}?a=1",
+        "/cb/.{PanelistId}",      "/cb/..{PanelistId}",        "/cb/%2e{PanelistId}",
+        "/cb/{PanelistId}.",      "/cb/{PanelistId}..",        "/cb/{PanelistId}%2E/x",
+        "/cb/x%2F{PanelistId}",   "/cb/x%2F.{PanelistId}",     "/cb/{PanelistId}%2F..",
+        "/cb/%{PanelistId}..",    "/cb/{PanelistId}{Reward}",  "/cb/{PanelistId}{PanelistId}",
+        "/cb/.%2{PanelistId}%2F", "/cb/{SessionId}.{Mid}.%2f",
+    };
+    static const char *const values[] = {
+        "",          ".",   "..",        "../admin", "x/../../admin/credit",
+        "/../admin", "/..", "./..",      "/../../",  "..//../adm",
+        "x/..",      "../", "/",         "/.",       "2F../",
+        "2F..",      "E",   "E/../../a", "..\\..",   "2f..%2F"};
+    for (size_t t = 0; t < ARRAY_LEN(targets); t++) {
+        for (size_t v = 0; v < ARRAY_LEN(values); v++) {
+            struct url_macro_values of = {.of[MACRO_PANELIST_ID] = str_of(values[v]),
+                                          .of[MACRO_REWARD] = STR("1")};
+            struct buf sent = {0}, path = {0};
+            (void)url_macros_expand(&sent, str_of(targets[t]), &of);
+            struct str rest = buf_str(&sent);
+            resolve_as_nginx(str_cut(&rest, '?'), &path);
+            if (!CHECK(path.n >= 3 && memcmp(path.p, "/cb", 3) == 0))
+                printf("    %s of %s is %s\n", values[v], targets[t], buf_c(&sent));
+            buf_free(&sent);
+            buf_free(&path);
+        }
+    }
 }
 
 static void the_target_begins_behind_the_authority(void)
@@ -134,6 +201,7 @@ int main(void)
     RUN(what_is_sent_has_a_bound);
     RUN(values_are_encoded_in_path_and_query);
     RUN(no_value_is_a_step_in_the_path);
+    RUN(no_value_leads_elsewhere_once_decoded);
     RUN(the_target_begins_behind_the_authority);
     return check_done("url_macros");
 }
