@@ -442,9 +442,9 @@ static void judge_answer(struct delivery_attempt *t)
 {
     struct exchange *x = &t->x;
     struct buf why = {0};
-    bool is_cut = !x->response_is_whole || x->response_body.n >= LIMIT_ATTEMPT_BODY_KEPT_BYTES;
     buf_printf(&why, "Answered %d, but ", x->status);
-    if (!success_answer_judge(&t->app->success_answer, buf_str(&x->response_body), is_cut, &why)) {
+    if (!success_answer_judge(&t->app->success_answer, buf_str(&x->response_body),
+                              !x->response_is_whole, &why)) {
         x->class = ATTEMPT_UNEXPECTED_ANSWER;
         exchange_set_detail(x, buf_str(&why));
     }

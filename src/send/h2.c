@@ -223,9 +223,10 @@ static int on_data(nghttp2_session *session, uint8_t flags, int32_t id, const ui
     if (!stream)
         return 0;
     stream->body_bytes += (uint32_t)n;
-    if (stream->body && stream->body->n < LIMIT_ATTEMPT_BODY_KEPT_BYTES) {
+    if (stream->body) {
         size_t room = LIMIT_ATTEMPT_BODY_KEPT_BYTES - stream->body->n;
         buf_add(stream->body, p, n < room ? n : room);
+        stream->body_is_cut |= n > room;
     }
     note_changed(h2, stream);
     return 0;

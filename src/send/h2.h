@@ -39,6 +39,7 @@ struct h2_stream {
     uint32_t code; /* H2_RESET: RFC 9113, section 7 */
     int status;    /* final; 0 until headers_complete */
     bool headers_complete;
+    bool body_is_cut;  /* it has more bytes than are kept */
     bool begun;        /* any byte of an answer has come */
     bool headers_sent; /* false: the peer does not allow another stream yet */
     bool sent;         /* the whole request has been sent */

@@ -340,7 +340,8 @@ static void on_gone(struct connection *c, enum stream_result result)
         return;
     }
     if (c->answer.headers_complete) {
-        job->x->response_is_whole = result == STREAM_CLOSED && answer_ends_by_close(&c->answer);
+        job->x->response_is_whole =
+            result == STREAM_CLOSED && answer_ends_by_close(&c->answer) && !c->answer.body_is_cut;
         complete(c, false); /* however the body ends */
         return;
     }
@@ -394,12 +395,12 @@ static bool on_bytes(struct connection *c, const char *p, size_t n)
         return false;
     }
     job->x->status = c->answer.status;
-    job->x->response_is_whole = result == ANSWER_DONE;
+    job->x->response_is_whole = result == ANSWER_DONE && !c->answer.body_is_cut;
     if (over) {
         complete(c, reusable);
         return false;
     }
-    if (job->x->response_body.n >= LIMIT_ATTEMPT_BODY_KEPT_BYTES) {
+    if (c->answer.body_is_cut) {
         connection_drain(job);
         return false;
     }

@@ -260,7 +260,7 @@ static void complete(struct multiplexed *m)
 {
     struct job *job = m->job;
     job->x->status = m->h2.status;
-    job->x->response_is_whole = m->h2.end == H2_ENDED;
+    job->x->response_is_whole = m->h2.end == H2_ENDED && !m->h2.body_is_cut;
     drop(m);
     job_settle_by_status(job, "");
     job_finish(job);
@@ -334,7 +334,7 @@ static void on_progress(struct multiplexed *m)
             fail_early(m);
     } else if (over) {
         complete(m);
-    } else if (m->job->x->response_body.n >= LIMIT_ATTEMPT_BODY_KEPT_BYTES) {
+    } else if (h2->body_is_cut) {
         multiplex_drain(m->job);
     } else {
         m->job->x->status = h2->status;

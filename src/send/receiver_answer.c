@@ -65,9 +65,10 @@ static int on_headers_complete(llhttp_t *parser)
 static int on_body(llhttp_t *parser, const char *at, size_t n)
 {
     struct answer *answer = answer_of(parser);
-    if (answer->body && answer->body->n < LIMIT_ATTEMPT_BODY_KEPT_BYTES) {
+    if (answer->body) {
         size_t room = LIMIT_ATTEMPT_BODY_KEPT_BYTES - answer->body->n;
         buf_add(answer->body, at, n < room ? n : room);
+        answer->body_is_cut |= n > room;
     }
     return 0;
 }

@@ -18,7 +18,8 @@ struct answer {
     struct buf *body;    /* and its first LIMIT_ATTEMPT_BODY_KEPT_BYTES; NULL: not kept */
     int status;          /* final; 0 until headers_complete */
     bool headers_complete;
-    bool keep_alive; /* the connection can be reused; known when the answer is complete */
+    bool body_is_cut; /* it has more bytes than are kept */
+    bool keep_alive;  /* the connection can be reused; known when the answer is complete */
     uint8_t interim_count;
     uint32_t head_bytes; /* up to headers_complete, with interim answers */
     uint32_t body_bytes; /* after that, with framing */

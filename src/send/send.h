@@ -81,7 +81,7 @@ struct exchange {
     struct buf request_headers;  /* as sent, credentials masked; "Name: value\n" lines */
     struct buf response_headers; /* "Name: value\n" lines, at most LIMIT_ATTEMPT_HEADER_BYTES */
     struct buf response_body;    /* the first LIMIT_ATTEMPT_BODY_KEPT_BYTES */
-    bool response_is_whole;      /* the end of the body was received */
+    bool response_is_whole;      /* response_body is all of it: its end was received */
     int32_t duration_ms;
     bool reused_connection;
     bool is_withheld;               /* may_send was false: no other result counts */
