@@ -125,12 +125,13 @@ static const struct refusal_response {
     int status;
     const char *component;
 } refusal_responses[] = {
-    {304, "NotModified"},     {400, "BadRequest"},
-    {401, "Unauthorized"},    {403, "Forbidden"},
-    {404, "NotFound"},        {406, "NotAcceptable"},
-    {409, "Conflict"},        {412, "PreconditionFailed"},
-    {413, "ContentTooLarge"}, {415, "UnsupportedMediaType"},
-    {429, "TooManyRequests"}, {503, "ServiceUnavailable"},
+    {304, "NotModified"},        {400, "BadRequest"},
+    {401, "Unauthorized"},       {403, "Forbidden"},
+    {404, "NotFound"},           {406, "NotAcceptable"},
+    {409, "Conflict"},           {412, "PreconditionFailed"},
+    {413, "ContentTooLarge"},    {415, "UnsupportedMediaType"},
+    {417, "ExpectationFailed"},  {429, "TooManyRequests"},
+    {503, "ServiceUnavailable"},
 };
 
 static bool may_refuse(const struct route *route, int status)
@@ -149,8 +150,9 @@ static bool may_refuse(const struct route *route, int status)
     case 406: return flags & ROUTE_PACKED;
     case 409: return flags & (ROUTE_CONFLICT | ROUTE_MAKES);
     case 412: return flags & ROUTE_VERSIONED && route->method == HTTP_PATCH;
-    case 413:
     case 415: return has_body;
+    case 413: /* a body is read, up to a bound, where none is needed as well */
+    case 417:
     case 503: return true;
     default: UNREACHABLE();
     }

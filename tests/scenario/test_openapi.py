@@ -2,6 +2,7 @@
 fits its schema, every bound is the server's own, and what is sent to partners fits its webhooks."""
 import json
 import re
+from collections import defaultdict
 
 import pytest
 
@@ -192,7 +193,8 @@ def test_every_answer_of_every_route_is_as_described(daemon, document, world):
 
 
 def test_refusals_are_as_described(daemon, document, world):
-    """A stranger, an unknown parameter, a wrong id, a wrong type, a body that is none."""
+    """A stranger, an unknown parameter, a wrong id, a wrong type, a body that is none or too large, an expectation."""
+    too_large = set()
     for method, path, operation in operations(document):
         if path == LIVE:
             continue
@@ -202,11 +204,17 @@ def test_refusals_are_as_described(daemon, document, world):
         nowhere = re.sub(r"\{\w+\}", "nowhere", path)
         answers = [who.request(method, nowhere, body, query={"no": "such"}),
                    daemon.api("wrong").request(method, nowhere, body), daemon.api(None).request(method, nowhere, body)]
+        real = real_path(path, defaultdict(lambda: "nowhere", world.ids))
+        answers += [who.request(method, real, body, headers={"Expect": "nonsense"})]
+        if method != "GET":  # whether the path needs a body or not
+            answers += [who.request(method, real, b" ", headers={"Content-Length": str(9 << 20)})]
+            too_large |= {operation["operationId"]} if answers[-1].status == 413 else set()
         if body:
             answers += [who.request(method, nowhere, body, headers={"Content-Type": "text/plain"}),
                         who.request(method, nowhere, "[]"), who.request(method, nowhere, "{}")]
         for answer in answers:
             check_answer(answer, operation, document)
+    assert too_large >= {"enableEndpoint", "resendCallback", "createUserLink"}
 
 
 def test_csv_ndjson_and_versions(daemon, document, world):
