@@ -4,9 +4,8 @@
 #include "bus/bus_inside.h"
 
 #include "base/alloc.h"
+#include "base/file.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #define DEAD_LETTER_NAME "errors.deadletterqueue.topic.name" /* as Kafka Connect names it */
@@ -17,6 +16,7 @@
 #define TRANSACTIONAL_ID "postbackd-rewards"
 #define ERROR_BYTES 512
 #define TOPIC_BYTES_MOST 249
+#define FILE_BYTES_MOST ((size_t)1 << 20)
 
 struct property {
     const char *name, *value;
@@ -113,16 +113,13 @@ static bool set_line(struct bus_config *c, struct str name, struct str value, ch
     return good;
 }
 
-static bool set_lines(struct bus_config *c, FILE *file, const char *path, char **ret_why)
+static bool set_lines(struct bus_config *c, struct str text, const char *path, char **ret_why)
 {
-    char *line = NULL, *why = NULL;
-    size_t capacity = 0;
+    char *why = NULL;
     int number = 0;
     bool good = true;
-    ssize_t n;
-    while (good && (n = getline(&line, &capacity, file)) > 0) {
-        struct str rest = {line, (size_t)n};
-        rest = str_trim(str_cut(&rest, '\n'));
+    while (good && text.n > 0) {
+        struct str rest = str_trim(str_cut(&text, '\n'));
         if (rest.n && rest.p[rest.n - 1] == '\r')
             rest.n--;
         number++;
@@ -138,24 +135,26 @@ static bool set_lines(struct bus_config *c, FILE *file, const char *path, char *
     }
     if (!good)
         *ret_why = xprintf("kafka-config: %s: line %d: %s", path, number, why);
-    free(line);
     free(why);
     return good;
 }
 
 static bool read_file(struct bus_config *c, const char *path, char **ret_why)
 {
-    FILE *file = path ? fopen(path, "re") : NULL;
+    struct buf text = {0};
+    char *why = NULL;
     if (!path) {
         *ret_why = xstrdup("--kafka-config is needed, too, with bootstrap.servers.");
         return false;
     }
-    if (!file) {
-        *ret_why = xprintf("kafka-config: %s: %s", path, strerror(errno));
+    if (!file_read(path, FILE_BYTES_MOST, &text, NULL, &why)) {
+        *ret_why = xprintf("kafka-config: %s", why);
+        free(why);
         return false;
     }
-    bool good = set_lines(c, file, path, ret_why);
-    fclose(file);
+    bool good = set_lines(c, buf_str(&text), path, ret_why);
+    explicit_bzero(text.p, text.capacity); /* it may have a password */
+    buf_free(&text);
     size_t n = 0;
     if (good && (rd_kafka_conf_get(c->consumer, "bootstrap.servers", NULL, &n) != 0 || n <= 1)) {
         *ret_why = xprintf("kafka-config: %s: bootstrap.servers is missing.", path);

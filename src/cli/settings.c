@@ -2,12 +2,10 @@
 #include "cli/option.h"
 
 #include "base/alloc.h"
-#include "base/buf.h"
+#include "base/file.h"
 #include "base/log.h"
 
 #include <ctype.h>
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -96,20 +94,19 @@ bool settings_parse_file(struct settings *s, struct str name, struct str text, s
 
 static bool read_file(struct settings *s, const char *path, struct str *ret_why)
 {
-    FILE *f = fopen(path, "rb");
-    if (!f)
-        return fail(s, ret_why, "config: %s cannot be read: %s.", path, strerror(errno));
-    struct stat st;
-    if (fstat(fileno(f), &st) == 0 && (st.st_mode & S_IROTH))
+    struct buf text = {0};
+    char *why = NULL;
+    mode_t mode;
+    bool good = file_read(path, CONFIG_BYTES_MAX, &text, &mode, &why) ||
+                fail(s, ret_why, "config: %s.", why);
+    free(why);
+    if (!good)
+        return false;
+    if (mode & S_IROTH)
         s->public_file = arena_str(&s->arena, str_of(path));
-    char *text = xmalloc(CONFIG_BYTES_MAX);
-    size_t n = fread(text, 1, CONFIG_BYTES_MAX, f);
-    bool whole = feof(f) && !ferror(f);
-    fclose(f);
-    bool good = whole ? settings_parse_file(s, str_of(path), (struct str){text, n}, ret_why)
-                      : fail(s, ret_why, "config: %s cannot be read whole (at most %d bytes).",
-                             path, CONFIG_BYTES_MAX);
-    free(text);
+    good = settings_parse_file(s, str_of(path), buf_str(&text), ret_why);
+    explicit_bzero(text.p, text.capacity); /* it may have keys */
+    buf_free(&text);
     return good;
 }
 

@@ -4,6 +4,7 @@
 #include "daemon/master_key.h"
 
 #include "base/alloc.h"
+#include "base/file.h"
 #include "base/log.h"
 
 #include <errno.h>
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 #define KEY_FILE "master.key"
+#define FILE_BYTES_MOST 4096
 
 static bool fail(char **ret_why, const char *fmt, const char *path, const char *reason)
 {
@@ -48,24 +50,6 @@ static bool make_file(const char *directory, const char *path, struct env *env, 
     return true;
 }
 
-static bool read_file(const char *path, char text[128], char **ret_why)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    struct stat st;
-    if (fd < 0 || fstat(fd, &st) != 0) {
-        if (fd >= 0)
-            close(fd);
-        return fail(ret_why, "the master key file %s cannot be read: %s", path, strerror(errno));
-    }
-    ssize_t n = read(fd, text, 127);
-    close(fd);
-    text[n > 0 ? n : 0] = '\0';
-    if (st.st_mode & 077)
-        log_warning("master_key_file_is_readable_by_others", LOG_C("file", path),
-                    LOG_C("fix", "chmod 600"));
-    return true;
-}
-
 static bool parse_given(const char *variable, struct str text, uint8_t ret_key[MASTER_KEY_BYTES],
                         char **ret_why)
 {
@@ -80,13 +64,22 @@ static void print_path(struct buf *to, const char *directory)
 
 static bool parse_file(const char *path, uint8_t ret_key[MASTER_KEY_BYTES], char **ret_why)
 {
-    const char *why;
-    char text[128];
-    if (!read_file(path, text, ret_why))
+    const char *wrong;
+    char *why = NULL;
+    struct buf text = {0};
+    mode_t mode;
+    if (!file_read(path, FILE_BYTES_MOST, &text, &mode, &why)) {
+        *ret_why = xprintf("the master key file cannot be read: %s", why);
+        free(why);
         return false;
-    bool good = master_key_parse(str_of(text), ret_key, &why);
-    sodium_memzero(text, sizeof text);
-    return good || fail(ret_why, "the master key file %s is damaged: %s", path, why);
+    }
+    if (mode & 077)
+        log_warning("master_key_file_is_readable_by_others", LOG_C("file", path),
+                    LOG_C("fix", "chmod 600"));
+    bool good = master_key_parse(buf_str(&text), ret_key, &wrong);
+    sodium_memzero(text.p, text.capacity);
+    buf_free(&text);
+    return good || fail(ret_why, "the master key file %s is damaged: %s", path, wrong);
 }
 
 static bool load_file(const char *directory, struct env *env, uint8_t ret_key[MASTER_KEY_BYTES],

@@ -3,16 +3,14 @@
 #include "net/tls.h"
 
 #include "base/alloc.h"
-#include "base/buf.h"
+#include "base/file.h"
 
-#include <errno.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -21,6 +19,7 @@
 /* The bundle of Debian and related systems. OpenSSL's default is a directory with a file for each
  * authority, which it would read during handshakes: disk reads on an event loop. */
 #define SYSTEM_CA_FILE "/etc/ssl/certs/ca-certificates.crt"
+#define PEM_BYTES_MOST ((size_t)16 << 20) /* the system's authorities have 220 KiB */
 
 typedef void session_hook(void *owner, struct ssl_session_st *session);
 
@@ -45,32 +44,94 @@ static void make_hook_index(void)
     hook_index = SSL_CTX_get_ex_new_index(0, NULL, NULL, NULL, hook_box_free);
 }
 
-/* what: the option that names the file. */
-static char *why(const char *what, const char *file)
-{
-    unsigned long code = ERR_peek_last_error();
-    const char *reason = ERR_reason_error_string(code);
-    struct stat st;
-    /* the last error is the clearest, unless the file itself could not be read */
-    if (ERR_SYSTEM_ERROR(ERR_peek_error()))
-        reason = strerror(ERR_GET_REASON(ERR_peek_error()));
-    else if (stat(file, &st) == 0 && S_ISDIR(st.st_mode))
-        reason = strerror(EISDIR);
-    else if (ERR_GET_REASON(code) == ERR_R_PEM_LIB)
-        reason = "it holds none in PEM (text that begins with -----BEGIN)";
-    struct buf text = {0};
-    buf_printf(&text, "%s: %s: %s", what, file, reason ? reason : "cannot be used");
-    ERR_clear_error();
-    (void)buf_c(&text);
-    return text.p;
-}
-
 /* Without it OpenSSL would ask on the terminal. */
 static int no_password(char *to, int size, int writing, void *context)
 {
     (void)to, (void)size, (void)writing, (void)context;
     return -1;
 }
+
+/* --- PEM files ------------------------------------------------------------------------------ */
+
+/* OpenSSL is given bytes, not names of files: it would wait for the end of a pipe. Every use_...
+ * takes one file's, and leaves the reason in OpenSSL's queue of errors. */
+typedef bool use_pem(void *to, BIO *from);
+
+/* what: the option that names the file. */
+static char *say_why(const char *what, const char *file)
+{
+    unsigned long code = ERR_peek_last_error();
+    const char *reason = ERR_reason_error_string(code);
+    if (ERR_GET_LIB(code) == ERR_LIB_PEM && ERR_GET_REASON(code) == PEM_R_NO_START_LINE)
+        reason = "it holds none in PEM (text that begins with -----BEGIN)";
+    ERR_clear_error();
+    return xprintf("%s: %s: %s", what, file, reason ? reason : "cannot be used");
+}
+
+static bool use_file(const char *what, const char *file, use_pem *use, void *to, char **ret_why)
+{
+    struct buf text = {0};
+    char *why = NULL;
+    ERR_clear_error();
+    if (!file_read(file, PEM_BYTES_MOST, &text, NULL, &why)) {
+        *ret_why = xprintf("%s: %s", what, why);
+        free(why);
+        return false;
+    }
+    BIO *from = BIO_new_mem_buf(text.p, (int)text.n);
+    ASSERT(from);
+    bool good = use(to, from);
+    if (!good)
+        *ret_why = say_why(what, file);
+    BIO_free(from);
+    OPENSSL_cleanse(text.p, text.capacity);
+    buf_free(&text);
+    return good;
+}
+
+static bool use_chain(void *to, BIO *from)
+{
+    SSL_CTX *context = to;
+    X509 *own = PEM_read_bio_X509_AUX(from, NULL, no_password, NULL), *more;
+    bool good = own && SSL_CTX_use_certificate(context, own) == 1;
+    X509_free(own);
+    while (good && (more = PEM_read_bio_X509(from, NULL, no_password, NULL)) != NULL)
+        ASSERT(SSL_CTX_add0_chain_cert(context, more) == 1);
+    if (good && ERR_GET_REASON(ERR_peek_last_error()) != PEM_R_NO_START_LINE)
+        return false; /* one that is damaged, not the end */
+    if (good)
+        ERR_clear_error();
+    return good;
+}
+
+static bool use_key(void *to, BIO *from)
+{
+    SSL_CTX *context = to;
+    EVP_PKEY *key = PEM_read_bio_PrivateKey(from, NULL, no_password, NULL);
+    bool good =
+        key && SSL_CTX_use_PrivateKey(context, key) == 1 && SSL_CTX_check_private_key(context) == 1;
+    EVP_PKEY_free(key);
+    return good;
+}
+
+static bool use_authorities(void *to, BIO *from)
+{
+    X509_STORE *store = to;
+    STACK_OF(X509_INFO) *all = PEM_X509_INFO_read_bio(from, NULL, no_password, NULL);
+    bool good = all != NULL, found = false;
+    for (int i = 0; good && i < sk_X509_INFO_num(all); i++) {
+        const X509_INFO *one = sk_X509_INFO_value(all, i);
+        good = (!one->x509 || X509_STORE_add_cert(store, one->x509) == 1) &&
+               (!one->crl || X509_STORE_add_crl(store, one->crl) == 1);
+        found |= one->x509 || one->crl;
+    }
+    sk_X509_INFO_pop_free(all, X509_INFO_free);
+    if (good && !found)
+        ERR_raise(ERR_LIB_X509, X509_R_NO_CERTIFICATE_OR_CRL_FOUND);
+    return good && found;
+}
+
+/* --- contexts ------------------------------------------------------------------------------- */
 
 static SSL_CTX *context_new(const SSL_METHOD *method)
 {
@@ -107,7 +168,6 @@ static int select_alpn(SSL *tls, const unsigned char **ret, unsigned char *ret_n
 struct ssl_ctx_st *tls_server_new(const char *cert_file, const char *key_file, bool http2,
                                   char **ret_why)
 {
-    ERR_clear_error();
     SSL_CTX *context = context_new(TLS_server_method());
     SSL_CTX_set_options(context, SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA);
     ASSERT(SSL_CTX_set_cipher_list(context, SERVER_CIPHERS_TLS12) == 1);
@@ -115,12 +175,8 @@ struct ssl_ctx_st *tls_server_new(const char *cert_file, const char *key_file, b
     SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
     ASSERT(SSL_CTX_set_num_tickets(context, 1) == 1);
     SSL_CTX_set_alpn_select_cb(context, select_alpn, http2 ? context : NULL);
-    if (SSL_CTX_use_certificate_chain_file(context, cert_file) != 1)
-        *ret_why = why("tls-cert", cert_file);
-    else if (SSL_CTX_use_PrivateKey_file(context, key_file, SSL_FILETYPE_PEM) != 1 ||
-             SSL_CTX_check_private_key(context) != 1)
-        *ret_why = why("tls-key", key_file);
-    else
+    if (use_file("tls-cert", cert_file, use_chain, context, ret_why) &&
+        use_file("tls-key", key_file, use_key, context, ret_why))
         return context;
     SSL_CTX_free(context);
     return NULL;
@@ -163,8 +219,10 @@ static void *load_authorities(void *context)
         access(SYSTEM_CA_FILE, R_OK) == 0)
         file = SYSTEM_CA_FILE;
     ERR_clear_error();
-    if ((file ? X509_STORE_load_file(a->store, file) : X509_STORE_set_default_paths(a->store)) != 1)
-        a->why = why("ca-file", file ? file : "the system's");
+    if (!file && X509_STORE_set_default_paths(a->store) != 1)
+        a->why = say_why("ca-file", "the system's");
+    else if (file && !use_file("ca-file", file, use_authorities, a->store, &a->why))
+        ASSERT(a->why);
     return NULL;
 }
 

@@ -3,10 +3,9 @@
 
 #include "accounts/fields.h"
 #include "base/alloc.h"
+#include "base/file.h"
 
-#include <errno.h>
 #include <sodium.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #define FILE_BYTES_MOST ((size_t)256 * 1024)
@@ -25,25 +24,12 @@ static const struct field_rule provider_rules[] = {
     {"Passwords", true, false},
 };
 
-static bool read_file(const char *file, size_t most, struct buf *ret, char **ret_why)
-{
-    FILE *f = fopen(file, "re");
-    size_t n = f ? fread(buf_reserve(ret, most + 1), 1, most + 1, f) : 0;
-    bool good = f && !ferror(f) && n <= most;
-    if (!good)
-        *ret_why = xprintf("%s: %s", file, n > most ? "the file is too large" : strerror(errno));
-    if (f)
-        fclose(f);
-    ret->n = good ? n : 0;
-    return good;
-}
-
 static void read_secret(struct providers *to, struct provider *p, struct str file,
                         struct problems *faults)
 {
     struct buf text = {0};
     char *why = NULL;
-    if (!read_file(file.p, SECRET_BYTES_MOST, &text, &why)) {
+    if (!file_read(file.p, SECRET_BYTES_MOST, &text, NULL, &why)) {
         problem_add(faults, STR("ClientSecretFile"), "invalid", "%s", why);
     } else {
         while (text.n && char_in(text.p[text.n - 1], "\r\n"))
@@ -203,7 +189,7 @@ bool providers_read(struct providers *ret, const char *file, char **ret_why)
     struct buf text = {0};
     char *why = NULL;
     *ret = (struct providers){0};
-    bool good = read_file(file, FILE_BYTES_MOST, &text, ret_why);
+    bool good = file_read(file, FILE_BYTES_MOST, &text, NULL, ret_why);
     if (good && !providers_parse(ret, buf_str(&text), &why)) {
         *ret_why = xprintf("sign-in-file: %s: %s", file, why);
         good = false;

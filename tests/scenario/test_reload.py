@@ -1,11 +1,13 @@
 """SIGHUP: what a running server takes anew, and what it says of the rest. A reload that cannot be
 taken whole changes nothing."""
 import json
+import os
 import signal
 import ssl
+import subprocess
 import threading
 
-from harness import POSTGRESQL, Account, Receiver, eventually
+from harness import BINARY, POSTGRESQL, Account, Receiver, eventually
 from inside import lived_until, rows
 from raw import Authority, RawServer, answer
 from shim import Clock, shimmed
@@ -101,6 +103,51 @@ def test_a_reload_that_cannot_be_taken_changes_nothing(own_daemon, tmp_path):
     file.write_text("reads-per-minute = 400\n")
     assert named(reload(d), "setting_reloaded") == {"reads-per-minute"}
     assert d.api().get(path).headers["RateLimit-Limit"] == "400"
+
+
+def test_a_pipe_in_place_of_a_file_holds_nothing_up(own_daemon, tmp_path):
+    """Its end would never come."""
+    pipe, secret, sign_in = tmp_path / "pipe", tmp_path / "secret", tmp_path / "sign-in.json"
+    os.mkfifo(pipe)
+    secret.write_text("s\n")
+    certificate, key = Authority(tmp_path).sign("listener")
+
+    def write_sign_in(secret_file):
+        sign_in.write_text(json.dumps({"Providers": [{
+            "Name": "N", "Issuer": "http://127.0.0.1:9", "ClientId": "x", "ClientSecretFile": str(secret_file),
+            "Groups": {"a": "admin"}}]}))
+    write_sign_in(secret)
+    good = {"tls-cert": certificate, "tls-key": key, "ca-file": certificate, "sign-in-file": sign_in}
+    file = tmp_path / "conf"
+
+    def write(**changed):
+        settings = dict(good, **{name.replace("_", "-"): value for name, value in changed.items()})
+        file.write_text("".join("%s = %s\n" % each for each in settings.items()))
+    write()
+    d = own_daemon
+    d.options, d.schedule, d.allow = ["--config", str(file)], None, ()
+    d.start(wait_ready=False)
+
+    def refused():
+        said = [e["reason"] for e in reload(d) if e["event"] == "reload_failed"]
+        checked = subprocess.run([BINARY, "check", "--config", str(file), "--store", d.store()], text=True,
+                                 capture_output=True, timeout=60)
+        sentence = "%s: it is a named pipe; it must be a regular file" % pipe
+        assert len(said) == 1 and sentence in said[0] and sentence in checked.stdout + checked.stderr, (said, checked)
+        assert checked.returncode != 0
+        return said[0]
+    for name in good:
+        write(**{name.replace("-", "_"): pipe})
+        assert refused().startswith(name + ": ")
+    write()
+    write_sign_in(pipe)
+    assert "ClientSecretFile" in refused()
+    write_sign_in(secret)
+    assert any(e["event"] == "reloaded" for e in reload(d))
+    file.unlink()
+    os.mkfifo(file)
+    assert any(e["event"] == "reload_failed" and "conf: it is a named pipe" in e["reason"] for e in reload(d))
+    assert d.stop() == 0
 
 
 def test_keys_of_the_environment_outlive_a_reload(own_daemon):
