@@ -2,10 +2,10 @@
  *
  * Whoever posts a task keeps it valid until `run` is called; from then `run` owns it. One task runs
  * at a time, on the executor's own thread, in the order in which one thread posted them
- * (base/worker.h may be told to let owners take turns instead). An executor runs what was posted
- * before it stops; posting after that is a programmer error. An executor without a thread of its
- * own says so where it is declared: its tasks run at once, on whichever thread posts them, even two
- * at a time. */
+ * (base/worker.h lets owners take turns instead, and may have several threads). An executor runs
+ * what was posted before it stops; posting after that is a programmer error. An executor without a
+ * thread of its own says so where it is declared: its tasks run at once, on whichever thread posts
+ * them, even two at a time. */
 #pragma once
 
 #include <stddef.h>

@@ -14,11 +14,14 @@
 struct worker {
     uint32_t magic;
     struct executor executor;
-    pthread_t thread;
+    pthread_t threads[WORKER_THREADS_MOST];
+    int thread_count;
     pthread_mutex_t lock;
     pthread_cond_t changed;
     struct task *first, *last;
-    uint32_t served_last; /* the owner */
+    uint32_t served_last;                  /* the owner */
+    uint32_t running[WORKER_THREADS_MOST]; /* the owners of the tasks that run, in no order */
+    int running_count;
     bool stopping;
 };
 
@@ -37,15 +40,24 @@ static void post(struct executor *executor, struct task *task)
     pthread_mutex_unlock(&w->lock);
 }
 
+static bool is_running(const struct worker *w, uint32_t owner)
+{
+    for (int i = 0; i < w->running_count; i++)
+        if (w->running[i] == owner)
+            return true;
+    return false;
+}
+
 /* With the lock held: takes the task whose turn it is out of the list; NULL: there is none. */
 static struct task *take_next(struct worker *w)
 {
-    struct task *before = NULL, *chosen = w->first, *chosen_before = NULL;
+    struct task *before = NULL, *chosen = NULL, *chosen_before = NULL;
     for (struct task *t = w->first; t; before = t, t = t->next) {
-        if (turn_is_before(w->served_last, t->owner, chosen->owner)) {
-            chosen = t;
-            chosen_before = before;
-        }
+        if (is_running(w, t->owner) ||
+            (chosen && !turn_is_before(w->served_last, t->owner, chosen->owner)))
+            continue;
+        chosen = t;
+        chosen_before = before;
     }
     if (!chosen)
         return NULL;
@@ -56,38 +68,63 @@ static struct task *take_next(struct worker *w)
     if (w->last == chosen)
         w->last = chosen_before;
     w->served_last = chosen->owner;
+    w->running[w->running_count++] = chosen->owner;
     return chosen;
 }
 
 static struct task *take(struct worker *w)
 {
+    struct task *task;
     pthread_mutex_lock(&w->lock);
-    while (!w->first && !w->stopping)
+    while (!(task = take_next(w)) && (w->first || !w->stopping))
         pthread_cond_wait(&w->changed, &w->lock);
-    struct task *task = take_next(w);
     pthread_mutex_unlock(&w->lock);
     return task;
+}
+
+/* Its owner's next task may run now; at the end the other threads see that none is left. */
+static void note_ran(struct worker *w, uint32_t owner)
+{
+    int i = 0;
+    pthread_mutex_lock(&w->lock);
+    while (w->running[i] != owner)
+        i++;
+    w->running[i] = w->running[--w->running_count];
+    pthread_cond_broadcast(&w->changed);
+    pthread_mutex_unlock(&w->lock);
 }
 
 static void *run(void *context)
 {
     struct worker *w = context;
     struct task *task;
-    while ((task = take(w)))
+    while ((task = take(w))) {
+        uint32_t owner = task->owner;
         task->run(task);
+        note_ran(w, owner);
+    }
     return NULL;
+}
+
+struct worker *worker_start_several(const char *thread_name, int threads)
+{
+    struct worker *w = xcalloc(1, sizeof *w);
+    ASSERT(threads >= 1 && threads <= WORKER_THREADS_MOST);
+    w->magic = WORKER_MAGIC;
+    w->executor.post = post;
+    w->thread_count = threads;
+    pthread_mutex_init(&w->lock, NULL);
+    pthread_cond_init(&w->changed, NULL);
+    for (int i = 0; i < threads; i++) {
+        ASSERT(pthread_create(&w->threads[i], NULL, run, w) == 0);
+        pthread_setname_np(w->threads[i], thread_name);
+    }
+    return w;
 }
 
 struct worker *worker_start(const char *thread_name)
 {
-    struct worker *w = xcalloc(1, sizeof *w);
-    w->magic = WORKER_MAGIC;
-    w->executor.post = post;
-    pthread_mutex_init(&w->lock, NULL);
-    pthread_cond_init(&w->changed, NULL);
-    ASSERT(pthread_create(&w->thread, NULL, run, w) == 0);
-    pthread_setname_np(w->thread, thread_name);
-    return w;
+    return worker_start_several(thread_name, 1);
 }
 
 struct executor *worker_executor(struct worker *w)
@@ -101,9 +138,10 @@ void worker_stop(struct worker *w)
     CHECK_MAGIC(w, WORKER_MAGIC);
     pthread_mutex_lock(&w->lock);
     w->stopping = true;
-    pthread_cond_signal(&w->changed);
+    pthread_cond_broadcast(&w->changed);
     pthread_mutex_unlock(&w->lock);
-    pthread_join(w->thread, NULL);
+    for (int i = 0; i < w->thread_count; i++)
+        pthread_join(w->threads[i], NULL);
     pthread_mutex_destroy(&w->lock);
     pthread_cond_destroy(&w->changed);
     w->magic = 0;

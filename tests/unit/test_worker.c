@@ -87,11 +87,30 @@ static void one_owner_keeps_its_order(void)
     CHECK(in_order);
 }
 
+/* One that hangs keeps its owner's next task waiting, and nobody else's. */
+static void several_threads_run_one_task_of_an_owner(void)
+{
+    struct worker *w = worker_start_several("test", 3);
+    struct task hangs = {.run = wait_at_gate, .owner = 7}, next = {.run = note, .owner = 7},
+                other = {.run = wait_at_gate, .owner = 9};
+    ran_count = 0;
+    executor_post(worker_executor(w), &hangs);
+    ASSERT(sem_wait(&at_gate) == 0);
+    executor_post(worker_executor(w), &next);
+    executor_post(worker_executor(w), &other);
+    ASSERT(sem_wait(&at_gate) == 0); /* so it runs beside the first one */
+    CHECK_EQ_INT(ran_count, 0);
+    ASSERT(sem_post(&gate) == 0 && sem_post(&gate) == 0);
+    worker_stop(w);
+    CHECK_EQ_INT(ran_count, 1);
+}
+
 int main(void)
 {
     ASSERT(sem_init(&gate, 0, 0) == 0 && sem_init(&at_gate, 0, 0) == 0);
     RUN(turns_go_in_a_circle);
     RUN(owners_take_turns);
     RUN(one_owner_keeps_its_order);
+    RUN(several_threads_run_one_task_of_an_owner);
     return check_done("worker");
 }
