@@ -9,6 +9,7 @@
 
 #include <arpa/inet.h>
 #include <curl/curl.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,17 +18,17 @@
 #define TIMEOUT_SECONDS 60L
 #define CONNECT_TIMEOUT_SECONDS 15L
 
-/* The options of one start or change; the worker's once it has run the task. */
+/* The options of one start or change. */
 struct mail_server {
-    struct task task;
-    struct mailer *mailer;
+    int refs;           /* under the mailer's lock */
     struct arena arena; /* its texts */
     struct mailer_options options;
     bool is_local; /* the server is on this machine: nobody listens in */
 };
 
 struct mailer {
-    struct mail_server *server;
+    pthread_mutex_t lock;
+    struct mail_server *server; /* of what is begun now */
     struct worker *worker;
     atomic_bool stopping;
 };
@@ -86,6 +87,46 @@ static bool is_local(const char *text)
     return is;
 }
 
+static const char *copy(struct arena *arena, const char *text)
+{
+    return text ? arena_str(arena, str_of(text)).p : NULL;
+}
+
+static struct mail_server *server_new(const struct mailer_options *from)
+{
+    struct mail_server *s = xcalloc(1, sizeof *s);
+    s->refs = 1;
+    s->options = (struct mailer_options){
+        .url = copy(&s->arena, from->url),
+        .user = copy(&s->arena, from->user),
+        .password = copy(&s->arena, from->password),
+        .from = copy(&s->arena, from->from),
+        .ca_file = copy(&s->arena, from->ca_file),
+    };
+    s->is_local = is_local(s->options.url);
+    return s;
+}
+
+static struct mail_server *take_server(struct mailer *m)
+{
+    pthread_mutex_lock(&m->lock);
+    struct mail_server *s = m->server;
+    s->refs++;
+    pthread_mutex_unlock(&m->lock);
+    return s;
+}
+
+static void release_server(struct mailer *m, struct mail_server *s)
+{
+    pthread_mutex_lock(&m->lock);
+    bool is_last = --s->refs == 0;
+    pthread_mutex_unlock(&m->lock);
+    if (!is_last)
+        return;
+    arena_free(&s->arena);
+    free(s);
+}
+
 /* --- one mail ----------------------------------------------------------------------------------
  */
 
@@ -112,11 +153,11 @@ static const char *domain_of(const char *address)
     return at ? at + 1 : "localhost";
 }
 
-static struct curl_slist *make_headers(const struct mailer *m, const struct mail *mail)
+static struct curl_slist *make_headers(const struct mail_server *server, const struct mail *mail)
 {
     struct curl_slist *headers = NULL;
     struct buf text = {0};
-    buf_printf(&text, "postbackd <%s>", m->server->options.from);
+    buf_printf(&text, "postbackd <%s>", server->options.from);
     add_header(&headers, "From", buf_str(&text));
     add_header(&headers, "To", str_of(mail->to));
     add_header(&headers, "Subject", mail->subject);
@@ -126,7 +167,7 @@ static struct curl_slist *make_headers(const struct mailer *m, const struct mail
     buf_add_c(&text, "+0000");
     add_header(&headers, "Date", buf_str(&text));
     buf_clear(&text);
-    buf_printf(&text, "<%s@%s>", mail->id, domain_of(m->server->options.from));
+    buf_printf(&text, "<%s@%s>", mail->id, domain_of(server->options.from));
     add_header(&headers, "Message-ID", buf_str(&text));
     add_header(&headers, "Auto-Submitted", STR("auto-generated")); /* RFC 3834 */
     if (mail->settings_url.p) {
@@ -138,14 +179,14 @@ static struct curl_slist *make_headers(const struct mailer *m, const struct mail
     return headers;
 }
 
-static void set_server(CURL *curl, struct mailer *m)
+static void set_server(CURL *curl, struct mailer *m, const struct mail_server *server)
 {
-    const struct mailer_options *o = &m->server->options;
+    const struct mailer_options *o = &server->options;
     curl_easy_setopt(curl, CURLOPT_URL, o->url);
     curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "smtp,smtps");
     curl_easy_setopt(curl, CURLOPT_PROXY, ""); /* that of the environment is for HTTP */
     curl_easy_setopt(curl, CURLOPT_USE_SSL,
-                     (long)(m->server->is_local ? CURLUSESSL_TRY : CURLUSESSL_ALL));
+                     (long)(server->is_local ? CURLUSESSL_TRY : CURLUSESSL_ALL));
     if (o->ca_file)
         curl_easy_setopt(curl, CURLOPT_CAINFO, o->ca_file);
     if (o->user)
@@ -160,32 +201,49 @@ static void set_server(CURL *curl, struct mailer *m)
     curl_easy_setopt(curl, CURLOPT_XFERINFODATA, m);
 }
 
-/* The last refusal that the server said (a line that begins with 4 or 5), as far as it fits. It
- * comes from the network: what is not printable ASCII is a question mark. */
-struct refusal {
-    char text[128];
-    size_t n;
+/* How far a mail has come, and the last refusal that the server said (a line that begins with 4 or
+ * 5), as far as it fits. It comes from the network: what is not printable ASCII is a question mark.
+ */
+struct dialogue {
+    bool has_addressed;
+    char refusal[128];
+    size_t refusal_n;
 };
+
+/* What was refused before RCPT was no refusal of the mail. */
+static int note_sent(CURL *curl, curl_infotype type, char *p, size_t n, void *context)
+{
+    struct dialogue *dialogue = context;
+    (void)curl;
+    if (type == CURLINFO_HEADER_OUT && n >= 4 && memcmp(p, "RCPT", 4) == 0) {
+        dialogue->has_addressed = true;
+        dialogue->refusal_n = 0;
+    }
+    return 0;
+}
 
 static size_t take_refusal(char *p, size_t size, size_t n, void *context)
 {
-    struct refusal *refusal = context;
+    struct dialogue *dialogue = context;
     struct str line = {p, size * n};
     if (!line.n || (line.p[0] != '4' && line.p[0] != '5'))
         return size * n;
     while (line.n && char_in(line.p[line.n - 1], "\r\n "))
         line.n--;
-    refusal->n = line.n < sizeof refusal->text ? line.n : sizeof refusal->text;
-    for (size_t i = 0; i < refusal->n; i++)
-        refusal->text[i] = line.p[i] < ' ' || line.p[i] > '~' ? '?' : line.p[i];
+    dialogue->refusal_n = line.n < sizeof dialogue->refusal ? line.n : sizeof dialogue->refusal;
+    for (size_t i = 0; i < dialogue->refusal_n; i++)
+        dialogue->refusal[i] = line.p[i] < ' ' || line.p[i] > '~' ? '?' : line.p[i];
     return size * n;
 }
 
-static void say_why(struct mail *mail, const char *error, const struct refusal *refusal)
+static void note_failed(struct mail *mail, const char *error, const struct dialogue *dialogue)
 {
-    if (refusal->n)
+    mail->was_addressed = dialogue->has_addressed;
+    mail->is_refused =
+        dialogue->has_addressed && dialogue->refusal_n && dialogue->refusal[0] == '5';
+    if (dialogue->refusal_n)
         snprintf(mail->why, sizeof mail->why, "%.100s (the mail server said: %.*s)", error,
-                 (int)refusal->n, refusal->text);
+                 (int)dialogue->refusal_n, dialogue->refusal);
     else
         snprintf(mail->why, sizeof mail->why, "%s", error);
 }
@@ -201,28 +259,30 @@ static curl_mime *make_body(CURL *curl, const struct mail *mail)
     return mime;
 }
 
-static void transfer(struct mailer *m, struct mail *mail)
+static void transfer(struct mailer *m, const struct mail_server *server, struct mail *mail)
 {
     CURL *curl = curl_easy_init();
     ASSERT(curl);
     char error[CURL_ERROR_SIZE] = "";
-    struct refusal refusal = {0};
+    struct dialogue dialogue = {0};
     struct curl_slist *to = curl_slist_append(NULL, mail->to);
-    struct curl_slist *headers = make_headers(m, mail);
+    struct curl_slist *headers = make_headers(server, mail);
     curl_mime *body = make_body(curl, mail);
-    set_server(curl, m);
+    set_server(curl, m, server);
+    curl_easy_setopt(curl, CURLOPT_VERBOSE, 1L); /* or nothing is told of what is sent */
+    curl_easy_setopt(curl, CURLOPT_DEBUGFUNCTION, note_sent);
+    curl_easy_setopt(curl, CURLOPT_DEBUGDATA, &dialogue);
     curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, error);
     curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, take_refusal);
-    curl_easy_setopt(curl, CURLOPT_HEADERDATA, &refusal);
-    curl_easy_setopt(curl, CURLOPT_MAIL_FROM, m->server->options.from);
+    curl_easy_setopt(curl, CURLOPT_HEADERDATA, &dialogue);
+    curl_easy_setopt(curl, CURLOPT_MAIL_FROM, server->options.from);
     curl_easy_setopt(curl, CURLOPT_MAIL_RCPT, to);
     curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
     curl_easy_setopt(curl, CURLOPT_MIMEPOST, body);
     CURLcode code = curl_easy_perform(curl);
     mail->good = code == CURLE_OK;
-    mail->is_refused = !mail->good && strncmp(error, "RCPT failed: 5", 14) == 0;
     if (!mail->good)
-        say_why(mail, error[0] ? error : curl_easy_strerror(code), &refusal);
+        note_failed(mail, error[0] ? error : curl_easy_strerror(code), &dialogue);
     curl_easy_cleanup(curl);
     curl_mime_free(body);
     curl_slist_free_all(headers);
@@ -233,63 +293,37 @@ static void run(struct task *task)
 {
     struct mail *mail = CONTAINER_OF(task, struct mail, task);
     struct mailer *m = mail->mailer;
-    mail->good = mail->is_refused = false;
-    if (atomic_load(&m->stopping))
+    mail->good = mail->is_refused = mail->was_addressed = false;
+    if (atomic_load(&m->stopping)) {
         snprintf(mail->why, sizeof mail->why, "the server is stopping");
-    else
-        transfer(m, mail);
+    } else {
+        struct mail_server *server = take_server(m);
+        transfer(m, server, mail);
+        release_server(m, server);
+    }
     executor_post(mail->reply_to, &mail->done);
 }
 
 /* --- life --------------------------------------------------------------------------------------
  */
 
-static const char *copy(struct arena *arena, const char *text)
-{
-    return text ? arena_str(arena, str_of(text)).p : NULL;
-}
-
-static struct mail_server *server_new(struct mailer *m, const struct mailer_options *from)
-{
-    struct mail_server *s = xcalloc(1, sizeof *s);
-    s->mailer = m;
-    s->options = (struct mailer_options){
-        .url = copy(&s->arena, from->url),
-        .user = copy(&s->arena, from->user),
-        .password = copy(&s->arena, from->password),
-        .from = copy(&s->arena, from->from),
-        .ca_file = copy(&s->arena, from->ca_file),
-    };
-    s->is_local = is_local(s->options.url);
-    return s;
-}
-
-static void server_free(struct mail_server *s)
-{
-    arena_free(&s->arena);
-    free(s);
-}
-
-static void take_server(struct task *task)
-{
-    struct mail_server *s = CONTAINER_OF(task, struct mail_server, task);
-    server_free(s->mailer->server);
-    s->mailer->server = s;
-}
-
 void mailer_change(struct mailer *m, const struct mailer_options *options)
 {
-    struct mail_server *s = server_new(m, options);
-    s->task.run = take_server;
-    executor_post(worker_executor(m->worker), &s->task);
+    struct mail_server *next = server_new(options);
+    pthread_mutex_lock(&m->lock);
+    struct mail_server *before = m->server;
+    m->server = next;
+    pthread_mutex_unlock(&m->lock);
+    release_server(m, before);
 }
 
 struct mailer *mailer_new(const struct mailer_options *options)
 {
     curl_global_init(CURL_GLOBAL_DEFAULT);
     struct mailer *m = xcalloc(1, sizeof *m);
-    m->server = server_new(m, options);
-    m->worker = worker_start("mailer");
+    pthread_mutex_init(&m->lock, NULL);
+    m->server = server_new(options);
+    m->worker = worker_start_several("mailer", MAILER_SENDING_MOST);
     return m;
 }
 
@@ -310,6 +344,7 @@ void mailer_free(struct mailer *m)
     if (!m)
         return;
     worker_stop(m->worker);
-    server_free(m->server);
+    release_server(m, m->server);
+    pthread_mutex_destroy(&m->lock);
     free(m);
 }

@@ -1,5 +1,6 @@
-/* Hands e-mail to the operator's mail server (SMTP, RFC 5321), one message after the other, on a
- * thread of its own: whatever that server does, nothing else waits. libcurl does the work. It keeps
+/* Hands e-mail to the operator's mail server (SMTP, RFC 5321), on threads of its own: whatever that
+ * server does, nothing else waits. Up to MAILER_SENDING_MOST mails are in progress, one of each
+ * owner: an address that hangs holds up its owner's mails only. libcurl does the work. It keeps
  * nothing: whose mail is lost by a stop sends it again. */
 #pragma once
 
@@ -8,6 +9,8 @@
 #include "base/str.h"
 
 #include <stdbool.h>
+
+#define MAILER_SENDING_MOST 16
 
 struct mailer_options {
     const char *url;             /* see mailer_url_check */
@@ -22,7 +25,7 @@ struct mail {
     /* in; texts are valid until done */
     struct task done;
     struct executor *reply_to;
-    uint32_t owner; /* they take turns */
+    uint32_t owner; /* they take turns: the account whose people chose the address; 0: operators */
     const char *to;
     struct str subject;      /* ASCII */
     struct str text;         /* UTF-8 */
@@ -31,8 +34,11 @@ struct mail {
     struct str settings_url; /* the page on which such mails are turned off; absent: none */
     /* out */
     bool good;
-    bool is_refused; /* when it is not: for good, as the server knows no such address (5xx) */
-    char why[256];   /* a sentence, when it is not */
+    /* When it is not: */
+    bool is_refused;    /* for good: the server said so (5xx) of its address or its text */
+    bool was_addressed; /* it failed behind RCPT, so other mails may well go; otherwise the server
+                         * was not reached, or takes no mail at all */
+    char why[256];      /* a sentence */
     /* the mailer's */
     struct task task;
     struct mailer *mailer;

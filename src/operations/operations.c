@@ -19,7 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define SENDING_MOST 16 /* of each way */
+#define SENDING_MOST MAILER_SENDING_MOST /* of each channel */
 #define TICK_MS 200
 #define TIMEOUT_MS 10000
 #define CONNECT_TIMEOUT_MS 5000
@@ -377,7 +377,7 @@ static void send_mail(struct notice *n, const struct recipient *to)
     n->mail = (struct mail){
         .done.run = mailed,
         .reply_to = loop_executor(o->loop),
-        .owner = n->account_no,
+        .owner = recipient_account(n->topic, n->account_no),
         .to = n->mail_to,
         .subject = subject,
         .text = text,
@@ -407,11 +407,11 @@ static void send_message(struct notice *n)
     explicit_bzero(&to, sizeof to);
 }
 
-/* One that hangs holds one seat: whom it goes to has no second message under way of a kind. */
+/* One that hangs holds one seat. */
 static bool is_recipient_busy(const struct operations *o, const struct notice *as)
 {
     for (const struct notice *n = o->notices; n; n = n->next)
-        if (n->step == NOTICE_SENDING && recipient_is_same(n, as))
+        if (n->step == NOTICE_SENDING && recipient_shares_seat(n, as))
             return true;
     return false;
 }

@@ -126,6 +126,13 @@ bool recipient_is_same(const struct notice *a, const struct notice *b)
            is_operators_topic(a->topic) == is_operators_topic(b->topic);
 }
 
+bool recipient_shares_seat(const struct notice *a, const struct notice *b)
+{
+    if (!notice_is_mail(a) || !notice_is_mail(b))
+        return recipient_is_same(a, b);
+    return recipient_account(a->topic, a->account_no) == recipient_account(b->topic, b->account_no);
+}
+
 void recipient_sign(const struct recipient *to, struct notice *n, int64_t now_ms)
 {
     char text[WEBHOOK_SIGNATURE_BYTES];

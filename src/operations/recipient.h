@@ -23,5 +23,8 @@ uint32_t recipient_account(enum operations_topic topic, uint32_t account_no);
 enum mail_about recipient_about(enum operations_topic topic);
 /* Whether both go to the operator, both to the partner, or both to one person. */
 bool recipient_is_same(const struct notice *a, const struct notice *b);
+/* Whether only one of both may be under way: they are the same, or both are mails to the people of
+ * one account, or to operators. */
+bool recipient_shares_seat(const struct notice *a, const struct notice *b);
 /* Makes the notice's headers, over its id and body. */
 void recipient_sign(const struct recipient *to, struct notice *n, int64_t now_ms);

@@ -60,24 +60,20 @@ size_t people_mails_owed(struct people *p)
     return owed;
 }
 
-struct user *people_next_mail(struct people *p, uint32_t after_no)
+struct user *people_next_mail(struct people *p, const struct mail_turns *turns)
 {
     CHECK_MAGIC(p, PEOPLE_MAGIC);
-    struct user *next = NULL, *first = NULL;
+    struct user *next = NULL;
     pthread_mutex_lock(&p->lock);
     for (struct index_node *at = index_after(&p->users, NULL); at && p->mails_owed > 0;
          at = index_after(&p->users, at)) {
         struct user *u = at->entry;
-        if (!user_mail_is_owed(u))
-            continue;
-        if (!first || u->user_no < first->user_no)
-            first = u;
-        if (u->user_no > after_no && (!next || u->user_no < next->user_no))
+        if (user_mail_is_owed(u) && turns->may_go(turns->context, u) &&
+            (!next || turns->is_before(turns->context, u, next)))
             next = u;
     }
-    struct user *found = next ? next : first;
-    if (found)
-        entry_ref(found);
+    if (next)
+        entry_ref(next);
     pthread_mutex_unlock(&p->lock);
-    return found;
+    return next;
 }

@@ -18,6 +18,12 @@ bool mailed_link_is_owed(const struct user *u);
 bool user_mail_is_owed(const struct user *u);
 /* How many mails are owed. Any thread. */
 size_t people_mails_owed(struct people *people);
-/* The user with the lowest number above after_no, or else with the lowest, whose mail is owed: a
- * reference; NULL: none is. */
-struct user *people_next_mail(struct people *people, uint32_t after_no);
+/* Whose mail goes first, asked under the lock of people. */
+struct mail_turns {
+    bool (*may_go)(void *context, const struct user *u);
+    bool (*is_before)(void *context, const struct user *a, const struct user *b);
+    void *context;
+};
+/* Of the users whose mail is owed and may go, whose turn it is: a reference; NULL: there is none.
+ */
+struct user *people_next_mail(struct people *people, const struct mail_turns *turns);

@@ -1,11 +1,17 @@
 /* See link_mail.h. Everything but the first look at whether there is anything to do runs on the
- * control thread, where users change; a mail under way is the mailer's, which may end it on its own
- * thread. The wait after failures is one for all, and short: a server that is away is asked for one
- * mail at a time, and addresses that fail, whoever chose them, hold up the others for little. */
+ * control thread, where users change; a mail under way is the mailer's, which ends it on a thread
+ * of its own.
+ *
+ * Accounts take turns, and each has at most one mail under way. There are two kinds of waits. Where
+ * the server was reached and told whom a mail is for, a failure is of that mail, and only it waits
+ * (hold_up), the longer the more often it failed. Where it was not, all wait: until
+ * something was taken again, one mail is begun at the end of each wait, and the next one is longer.
+ */
 #include "services/link_mail.h"
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "base/turns.h"
 #include "domain/clock.h"
 #include "people/mailed_link.h"
 #include "people/throttle.h"
@@ -18,33 +24,45 @@
 #define LINK_MAIL_MAGIC 0x11A4A11u
 #define GIVE_UP_MS (INT64_C(24) * 60 * 60 * 1000)
 #define WAIT_LEAST_MS 5000
-#define WAIT_MOST_MS 60000
+#define WAIT_MOST_MS 60000          /* of all */
+#define WAIT_OF_MAIL_MOST_MS 600000 /* of one mail */
+#define LOOK_MS 500                 /* how often to look whether one that waited may go */
 
 static const struct throttle_rule of_user = {1, 30 * 60 * 1000};
 
-enum link_mail_state {
-    LINK_MAIL_IDLE,    /* the main thread's */
-    LINK_MAIL_LOOKING, /* the control thread's */
-    LINK_MAIL_SENDING, /* the mailer's */
-    LINK_MAIL_ENDED,   /* the main thread's: what came of it is to be noted */
+/* A mail under way. */
+struct link_try {
+    struct link_mail *link_mail;
+    struct user *user; /* whose; a reference; NULL: the place is free */
+    bool is_reset;     /* it says that the second factor was reset; otherwise it has a link */
+    char to[256], id[64];
+    struct buf text;
+    struct mail mail;
+    atomic_bool has_ended; /* what came of it is to be noted */
+};
+
+/* The mail of a user that has failed. */
+struct link_wait {
+    uint32_t user_no;
+    int64_t wait_ms, due_mono_ms;
 };
 
 struct link_mail {
     uint32_t magic;
     struct link_mail_options options;
-    struct executor here; /* of the mailer's answer */
+    struct executor here; /* of the mailer's answers */
     struct task look;
-    atomic_int state; /* enum link_mail_state */
+    atomic_bool is_looking; /* what is below is the control thread's; otherwise the main thread's */
+    atomic_int ended;       /* tries of which has_ended */
     atomic_llong sent, failed, given_up;
     struct throttle *requests; /* by UserId */
-    /* Of whoever the state says. */
-    int64_t due_mono_ms, wait_ms;
-    uint32_t after_no; /* whose turn it was last */
-    struct user *user; /* whose mail is under way; a reference */
-    bool is_reset;     /* it says that the second factor was reset; otherwise it has a link */
-    char to[256], id[64];
-    struct buf text;
-    struct mail mail;
+    struct link_try tries[MAILER_SENDING_MOST];
+    int under_way;                      /* of them */
+    uint32_t served_last;               /* the account */
+    int64_t look_mono_ms;               /* not before */
+    int64_t away_wait_ms, away_mono_ms; /* 0: the server was reached the last time */
+    struct link_wait *waits;            /* by user_no */
+    size_t wait_count, wait_room;
 };
 
 /* --- what is sent ----------------------------------------------------------------------------- */
@@ -59,96 +77,202 @@ static void print_partner(struct link_mail *lm, struct buf *to, uint32_t account
         partner_unref(p);
 }
 
-static void print_link_text(struct link_mail *lm, const struct user *u, const char *token)
+static void print_link_text(struct link_try *t, const struct user *u, const char *token)
 {
+    struct link_mail *lm = t->link_mail;
     struct str url = str_trim_end(lm->options.public_url, '/');
-    buf_add_c(&lm->text, u->link == LINK_INVITATION
-                             ? "You are invited to sign in. Choose a password here:\n\n"
-                             : "Choose a new password here:\n\n");
-    buf_printf(&lm->text, "%.*s/link#%s\n\n", STR_ARG(url), token);
-    print_partner(lm, &lm->text, u->account_no);
-    buf_printf(&lm->text, "User: %.*s\nGood once, until: ", STR_ARG(u->email));
-    clock_print(&lm->text, u->link_until_ms);
-    buf_add_c(&lm->text, "\n\nWhoever has this link can choose the password, so do not pass it on. "
-                         "If you did not expect it, you can ignore this mail: nothing changes.\n");
+    buf_add_c(&t->text, u->link == LINK_INVITATION
+                            ? "You are invited to sign in. Choose a password here:\n\n"
+                            : "Choose a new password here:\n\n");
+    buf_printf(&t->text, "%.*s/link#%s\n\n", STR_ARG(url), token);
+    print_partner(lm, &t->text, u->account_no);
+    buf_printf(&t->text, "User: %.*s\nGood once, until: ", STR_ARG(u->email));
+    clock_print(&t->text, u->link_until_ms);
+    buf_add_c(&t->text, "\n\nWhoever has this link can choose the password, so do not pass it on. "
+                        "If you did not expect it, you can ignore this mail: nothing changes.\n");
 }
 
-static void print_reset_text(struct link_mail *lm, const struct user *u)
+static void print_reset_text(struct link_try *t, const struct user *u)
 {
+    struct link_mail *lm = t->link_mail;
     struct str url = str_trim_end(lm->options.public_url, '/');
-    buf_add_c(&lm->text,
+    buf_add_c(&t->text,
               "Somebody who may manage users has reset your second factor: codes, recovery "
               "codes and passkeys no longer sign in, and your password alone does. Set up a "
               "new second factor here:\n\n");
-    buf_printf(&lm->text, "%.*s/account\n\n", STR_ARG(url));
-    print_partner(lm, &lm->text, u->account_no);
-    buf_printf(&lm->text, "User: %.*s\nReset: ", STR_ARG(u->email));
-    clock_print(&lm->text, u->reset_mail_ms);
-    buf_add_c(&lm->text, "\n\nIf you did not ask for this, choose a new password at once, and tell "
-                         "whoever manages the users of your account.\n");
+    buf_printf(&t->text, "%.*s/account\n\n", STR_ARG(url));
+    print_partner(lm, &t->text, u->account_no);
+    buf_printf(&t->text, "User: %.*s\nReset: ", STR_ARG(u->email));
+    clock_print(&t->text, u->reset_mail_ms);
+    buf_add_c(&t->text, "\n\nIf you did not ask for this, choose a new password at once, and tell "
+                        "whoever manages the users of your account.\n");
 }
 
-static struct str subject_of(const struct link_mail *lm, const struct user *u)
+static struct str subject_of(const struct link_try *t, const struct user *u)
 {
-    return lm->is_reset                 ? STR("Your second factor was reset")
+    return t->is_reset                  ? STR("Your second factor was reset")
            : u->link == LINK_INVITATION ? STR("Your invitation")
                                         : STR("Your new password");
 }
 
-static int64_t owed_since_ms(const struct link_mail *lm, const struct user *u)
+static int64_t owed_since_ms(const struct user *u, bool is_reset)
 {
-    return lm->is_reset ? u->reset_mail_ms : u->mail_owed_ms;
+    return is_reset ? u->reset_mail_ms : u->mail_owed_ms;
 }
 
 static void mail_done(struct task *task)
 {
-    struct link_mail *lm = CONTAINER_OF(task, struct link_mail, mail.done);
-    atomic_store(&lm->state, LINK_MAIL_ENDED);
+    struct link_try *t = CONTAINER_OF(task, struct link_try, mail.done);
+    atomic_store(&t->has_ended, true);
+    atomic_fetch_add(&t->link_mail->ended, 1);
 }
 
-static void send_mail(struct link_mail *lm, struct user *u, const char *token)
+static void send_mail(struct link_mail *lm, struct user *u, bool is_reset, const char *token)
 {
-    buf_clear(&lm->text);
-    if (lm->is_reset)
-        print_reset_text(lm, u);
+    struct link_try *t = lm->tries;
+    while (t->user)
+        t++;
+    t->link_mail = lm;
+    t->is_reset = is_reset;
+    buf_clear(&t->text);
+    if (is_reset)
+        print_reset_text(t, u);
     else
-        print_link_text(lm, u, token);
-    snprintf(lm->to, sizeof lm->to, "%.*s", STR_ARG(u->email));
-    snprintf(lm->id, sizeof lm->id, "%s-%u-%lld", lm->is_reset ? "reset" : "link", u->user_no,
-             (long long)(lm->is_reset ? u->reset_mail_ms : u->link_made_ms));
-    lm->user = u;
-    lm->after_no = u->user_no;
-    lm->mail = (struct mail){
+        print_link_text(t, u, token);
+    snprintf(t->to, sizeof t->to, "%.*s", STR_ARG(u->email));
+    snprintf(t->id, sizeof t->id, "%s-%u-%lld", is_reset ? "reset" : "link", u->user_no,
+             (long long)(is_reset ? u->reset_mail_ms : u->link_made_ms));
+    t->user = u;
+    lm->under_way++;
+    t->mail = (struct mail){
         .done.run = mail_done,
         .reply_to = &lm->here,
         .owner = u->account_no,
-        .to = lm->to,
-        .subject = subject_of(lm, u),
-        .text = buf_str(&lm->text),
-        .id = lm->id,
-        .wall_ms = owed_since_ms(lm, u),
+        .to = t->to,
+        .subject = subject_of(t, u),
+        .text = buf_str(&t->text),
+        .id = t->id,
+        .wall_ms = owed_since_ms(u, is_reset),
     };
-    atomic_store(&lm->state, LINK_MAIL_SENDING);
-    mailer_send(lm->options.mailer, &lm->mail);
+    mailer_send(lm->options.mailer, &t->mail);
+}
+
+/* --- what waits ------------------------------------------------------------------------------- */
+
+/* Where the user's is, or would be. */
+static size_t wait_at(const struct link_mail *lm, uint32_t user_no)
+{
+    size_t from = 0, to = lm->wait_count;
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        if (lm->waits[middle].user_no < user_no)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
+}
+
+static struct link_wait *find_wait(const struct link_mail *lm, uint32_t user_no)
+{
+    size_t at = wait_at(lm, user_no);
+    return at < lm->wait_count && lm->waits[at].user_no == user_no ? &lm->waits[at] : NULL;
+}
+
+/* Some are owed no more. One that is owed, and was not tried for so long as all waited, is at worst
+ * tried sooner. */
+static void forget_old_waits(struct link_mail *lm, int64_t now_ms)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < lm->wait_count; i++)
+        if (now_ms < lm->waits[i].due_mono_ms + WAIT_OF_MAIL_MOST_MS)
+            lm->waits[kept++] = lm->waits[i];
+    lm->wait_count = kept;
+}
+
+static void hold_up(struct link_mail *lm, const struct user *u)
+{
+    int64_t now_ms = env_mono_ms(lm->options.env);
+    struct link_wait *wait = find_wait(lm, u->user_no);
+    if (!wait) {
+        forget_old_waits(lm, now_ms);
+        size_t at = wait_at(lm, u->user_no);
+        lm->waits = xgrow(lm->waits, &lm->wait_room, lm->wait_count + 1, sizeof *lm->waits);
+        wait = &lm->waits[at];
+        memmove(wait + 1, wait, (lm->wait_count++ - at) * sizeof *wait);
+        *wait = (struct link_wait){.user_no = u->user_no};
+    }
+    wait->wait_ms = wait->wait_ms ? 2 * wait->wait_ms : WAIT_LEAST_MS;
+    if (wait->wait_ms > WAIT_OF_MAIL_MOST_MS)
+        wait->wait_ms = WAIT_OF_MAIL_MOST_MS;
+    wait->due_mono_ms = now_ms + wait->wait_ms;
+}
+
+static void let_go(struct link_mail *lm, const struct user *u)
+{
+    struct link_wait *wait = find_wait(lm, u->user_no);
+    if (wait)
+        wait->due_mono_ms = INT64_MIN / 2;
+    forget_old_waits(lm, env_mono_ms(lm->options.env));
+}
+
+/* The server is away, or may be, as long as it has taken nothing since. */
+static void hold_up_all(struct link_mail *lm)
+{
+    lm->away_wait_ms = lm->away_wait_ms ? 2 * lm->away_wait_ms : WAIT_LEAST_MS;
+    if (lm->away_wait_ms > WAIT_MOST_MS)
+        lm->away_wait_ms = WAIT_MOST_MS;
+    lm->away_mono_ms = env_mono_ms(lm->options.env) + lm->away_wait_ms;
+}
+
+static int64_t due_mono_ms(const struct link_mail *lm, const struct user *u)
+{
+    const struct link_wait *wait = find_wait(lm, u->user_no);
+    return wait ? wait->due_mono_ms : INT64_MIN;
+}
+
+static bool may_go(void *context, const struct user *u)
+{
+    const struct link_mail *lm = context;
+    for (size_t i = 0; i < ARRAY_LEN(lm->tries); i++)
+        if (lm->tries[i].user && lm->tries[i].user->account_no == u->account_no)
+            return false;
+    return due_mono_ms(lm, u) <= env_mono_ms(lm->options.env);
+}
+
+static bool is_before(void *context, const struct user *a, const struct user *b)
+{
+    const struct link_mail *lm = context;
+    if (a->account_no != b->account_no)
+        return turn_is_before(lm->served_last, a->account_no, b->account_no);
+    int64_t due_a = due_mono_ms(lm, a), due_b = due_mono_ms(lm, b);
+    return due_a != due_b ? due_a < due_b : a->user_no < b->user_no;
+}
+
+static struct user *find_next(struct link_mail *lm)
+{
+    const struct mail_turns turns = {.may_go = may_go, .is_before = is_before, .context = lm};
+    return people_next_mail(lm->options.people, &turns);
 }
 
 /* --- what is owed ----------------------------------------------------------------------------- */
 
 /* Whether the mail is still owed: not where the user has another link meanwhile. */
-static bool is_owed(const struct link_mail *lm, const struct user *now, const struct user *mailed)
+static bool is_owed(const struct user *now, const struct user *mailed, bool is_reset)
 {
-    return lm->is_reset ? now->reset_mail_ms == mailed->reset_mail_ms
-                        : mailed_link_is_owed(now) && now->link_made_ms == mailed->link_made_ms;
+    return is_reset ? now->reset_mail_ms == mailed->reset_mail_ms
+                    : mailed_link_is_owed(now) && now->link_made_ms == mailed->link_made_ms;
 }
 
-static enum store_status keep_settled(struct link_mail *lm, const struct user *mailed)
+static enum store_status keep_settled(struct link_mail *lm, const struct user *mailed,
+                                      bool is_reset)
 {
     struct people_change change = {0};
     struct user next, *now = people_user(lm->options.people, mailed->id);
     enum store_status status = STORE_OK;
-    if (now && is_owed(lm, now, mailed)) {
+    if (now && is_owed(now, mailed, is_reset)) {
         memcpy(&next, now, sizeof next);
-        *(lm->is_reset ? &next.reset_mail_ms : &next.mail_owed_ms) = 0;
+        *(is_reset ? &next.reset_mail_ms : &next.mail_owed_ms) = 0;
         change.user = user_pack(&next);
         status =
             control_change_people(lm->options.control, lm->options.people, NULL, NULL, &change);
@@ -159,44 +283,59 @@ static enum store_status keep_settled(struct link_mail *lm, const struct user *m
 }
 
 /* The mail is owed no more. Where the store does not take that, it is sent once more. */
-static void settle(struct link_mail *lm, const struct user *mailed)
+static void settle(struct link_mail *lm, const struct user *mailed, bool is_reset)
 {
-    enum store_status status = keep_settled(lm, mailed);
+    enum store_status status = keep_settled(lm, mailed, is_reset);
     for (int tries = 1; tries < CONTROL_TRIES && status == STORE_STALE; tries++) {
         control_catch_up(lm->options.control);
-        status = keep_settled(lm, mailed);
+        status = keep_settled(lm, mailed, is_reset);
     }
-    if (status != STORE_OK)
-        lm->due_mono_ms = env_mono_ms(lm->options.env) + WAIT_LEAST_MS;
+    if (status == STORE_OK)
+        let_go(lm, mailed);
+    else
+        hold_up(lm, mailed);
 }
 
-static void give_up(struct link_mail *lm, const struct user *u, const char *why)
+static void give_up(struct link_mail *lm, const struct user *u, bool is_reset, const char *why)
 {
     atomic_fetch_add(&lm->given_up, 1);
     log_warning("link_mail_given_up", LOG_STR("user", u->id), LOG_C("reason", why));
-    settle(lm, u);
+    settle(lm, u, is_reset);
 }
 
-static void note_end(struct link_mail *lm)
+static void note_end(struct link_mail *lm, struct link_try *t)
 {
-    struct user *u = lm->user;
-    lm->user = NULL;
-    if (lm->mail.good) {
+    struct user *u = t->user;
+    const struct mail *mail = &t->mail;
+    if (mail->good || mail->was_addressed)
+        lm->away_wait_ms = lm->away_mono_ms = 0;
+    if (mail->good) {
         atomic_fetch_add(&lm->sent, 1);
         log_info("link_mail_sent", LOG_STR("user", u->id));
-        lm->wait_ms = 0;
-        lm->due_mono_ms = 0;
-        settle(lm, u);
-    } else if (lm->mail.is_refused) {
-        give_up(lm, u, lm->mail.why);
+        settle(lm, u, t->is_reset);
+    } else if (mail->is_refused) {
+        give_up(lm, u, t->is_reset, mail->why);
     } else {
         atomic_fetch_add(&lm->failed, 1);
-        log_info("link_mail_failed", LOG_STR("user", u->id), LOG_C("detail", lm->mail.why));
-        lm->wait_ms = lm->wait_ms ? 2 * lm->wait_ms : WAIT_LEAST_MS;
-        lm->wait_ms = lm->wait_ms < WAIT_MOST_MS ? lm->wait_ms : WAIT_MOST_MS;
-        lm->due_mono_ms = env_mono_ms(lm->options.env) + lm->wait_ms;
+        log_info("link_mail_failed", LOG_STR("user", u->id), LOG_C("detail", mail->why));
+        if (mail->was_addressed)
+            hold_up(lm, u);
+        else if (!lm->away_wait_ms) /* otherwise all wait already */
+            hold_up_all(lm);
     }
     user_unref(u);
+    t->user = NULL;
+    lm->under_way--;
+}
+
+static void note_ends(struct link_mail *lm)
+{
+    for (size_t i = 0; i < ARRAY_LEN(lm->tries); i++) {
+        if (!atomic_exchange(&lm->tries[i].has_ended, false))
+            continue;
+        atomic_fetch_sub(&lm->ended, 1);
+        note_end(lm, &lm->tries[i]);
+    }
 }
 
 static bool is_good_link(struct link_mail *lm, const struct user *u, int64_t now_ms)
@@ -208,46 +347,66 @@ static bool is_good_link(struct link_mail *lm, const struct user *u, int64_t now
 }
 
 /* Why its mail is not to be sent, or no more; NULL: it is. */
-static const char *obsolete(struct link_mail *lm, const struct user *u, int64_t now_ms)
+static const char *obsolete(struct link_mail *lm, const struct user *u, bool is_reset,
+                            int64_t now_ms)
 {
-    if (lm->is_reset && !u->enabled)
+    if (is_reset && !u->enabled)
         return "the user is disabled";
-    if (!lm->is_reset && !is_good_link(lm, u, now_ms))
+    if (!is_reset && !is_good_link(lm, u, now_ms))
         return "the link is over";
-    return now_ms - owed_since_ms(lm, u) >= GIVE_UP_MS ? "not taken within 24 hours" : NULL;
+    return now_ms - owed_since_ms(u, is_reset) >= GIVE_UP_MS ? "not taken within 24 hours" : NULL;
 }
 
-/* True: a mail is under way. */
-static bool begin_next(struct link_mail *lm)
+/* Takes the user. */
+static void begin(struct link_mail *lm, struct user *u)
 {
-    struct user *u = people_next_mail(lm->options.people, lm->after_no);
     char token[TOKEN_BYTES + 1];
-    if (!u)
-        return false;
-    lm->is_reset = !mailed_link_is_owed(u); /* of both, the link goes first */
-    const char *why = obsolete(lm, u, env_wall_ms(lm->options.env));
-    if (!why && !lm->is_reset && !mailed_link_token(lm->options.people, u, token))
+    bool is_reset = !mailed_link_is_owed(u); /* of both, the link goes first */
+    const char *why = obsolete(lm, u, is_reset, env_wall_ms(lm->options.env));
+    lm->served_last = u->account_no;
+    if (!why && !is_reset && !mailed_link_token(lm->options.people, u, token))
         why = "made under another master key";
     if (!why) {
-        send_mail(lm, u, token);
+        if (lm->away_wait_ms)
+            hold_up_all(lm); /* but this one, which finds out */
+        send_mail(lm, u, is_reset, token);
         explicit_bzero(token, sizeof token);
-        return true;
+        return;
     }
-    give_up(lm, u, why);
-    lm->after_no = u->user_no;
+    give_up(lm, u, is_reset, why);
     user_unref(u);
-    return false;
+}
+
+/* Whether one more may be under way. */
+static bool has_room(const struct link_mail *lm)
+{
+    return lm->under_way < MAILER_SENDING_MOST &&
+           env_mono_ms(lm->options.env) >= lm->away_mono_ms &&
+           leases_first(store_leases(lm->options.store));
+}
+
+static void begin_some(struct link_mail *lm)
+{
+    struct user *u = has_room(lm) ? find_next(lm) : NULL;
+    if (!u) {
+        lm->look_mono_ms = env_mono_ms(lm->options.env) + LOOK_MS;
+        return;
+    }
+    user_unref(u);
+    control_catch_up(lm->options.control); /* before it is sent: it may be owed no more */
+    for (int i = 0; i < MAILER_SENDING_MOST && has_room(lm) && (u = find_next(lm)); i++)
+        begin(lm, u);
 }
 
 static void look(struct task *task)
 {
     struct link_mail *lm = CONTAINER_OF(task, struct link_mail, look);
     CHECK_MAGIC(lm, LINK_MAIL_MAGIC);
-    control_catch_up(lm->options.control);
-    if (lm->user)
-        note_end(lm);
-    if (env_mono_ms(lm->options.env) < lm->due_mono_ms || !begin_next(lm))
-        atomic_store(&lm->state, LINK_MAIL_IDLE);
+    if (atomic_load(&lm->ended) > 0)
+        control_catch_up(lm->options.control);
+    note_ends(lm);
+    begin_some(lm);
+    atomic_store(&lm->is_looking, false);
 }
 
 /* --- a forgotten password --------------------------------------------------------------------- */
@@ -382,15 +541,14 @@ bool link_mail_works_for(const struct link_mail *lm, uint32_t account_no)
 void link_mail_step(struct link_mail *lm)
 {
     CHECK_MAGIC(lm, LINK_MAIL_MAGIC);
-    int state = atomic_load(&lm->state);
-    bool ended = state == LINK_MAIL_ENDED;
-    bool begins = state == LINK_MAIL_IDLE && link_mail_works(lm) &&
-                  env_mono_ms(lm->options.env) >= lm->due_mono_ms &&
+    if (atomic_load(&lm->is_looking) || !link_mail_works(lm))
+        return;
+    bool begins = env_mono_ms(lm->options.env) >= lm->look_mono_ms &&
                   people_mails_owed(lm->options.people) > 0 &&
                   leases_first(store_leases(lm->options.store));
-    if (!ended && !begins)
+    if (atomic_load(&lm->ended) == 0 && !begins)
         return;
-    atomic_store(&lm->state, LINK_MAIL_LOOKING);
+    atomic_store(&lm->is_looking, true);
     control_post(lm->options.control, &lm->look);
 }
 
@@ -399,12 +557,16 @@ void link_mail_free(struct link_mail *lm)
     if (!lm)
         return;
     CHECK_MAGIC(lm, LINK_MAIL_MAGIC);
-    ASSERT(atomic_load(&lm->state) != LINK_MAIL_SENDING);
-    user_unref(lm->user);
+    for (size_t i = 0; i < ARRAY_LEN(lm->tries); i++) {
+        struct link_try *t = &lm->tries[i];
+        ASSERT(!t->user || atomic_load(&t->has_ended));
+        user_unref(t->user);
+        if (t->text.n)
+            explicit_bzero(t->text.p, t->text.n);
+        buf_free(&t->text);
+    }
     throttle_free(lm->requests);
-    if (lm->text.n)
-        explicit_bzero(lm->text.p, lm->text.n);
-    buf_free(&lm->text);
+    free(lm->waits);
     lm->magic = 0;
     free(lm);
 }

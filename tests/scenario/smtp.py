@@ -8,12 +8,13 @@ import threading
 
 class MailServer:
     """context: an ssl.SSLContext to offer STARTTLS with, or, with implicit, to begin with.
-    user: (name, password) that it wants. says: {verb: answer} instead of its own; "hang" never answers."""
+    user: (name, password) that it wants. says: {verb: answer} instead of its own; "hang" never answers.
+    A verb may be a whole line, in capitals, too; "END" is the end of a mail's text."""
 
-    def __init__(self, context=None, implicit=False, user=None, says=None):
+    def __init__(self, context=None, implicit=False, user=None, says=None, port=0):
         self.context, self.implicit, self.user, self.says = context, implicit, user, says or {}
         self.mails, self.lines, self.lock = [], [], threading.Lock()
-        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.listener = socket.create_server(("127.0.0.1", port))
         self.port = self.listener.getsockname()[1]
         self.ended = threading.Event()
         threading.Thread(target=self.accept, daemon=True).start()
@@ -51,7 +52,7 @@ class MailServer:
             verb = line.split(" ")[0].upper()
             with self.lock:
                 self.lines.append(line)
-            answer = self.says.get(verb)
+            answer = self.says.get(line.upper()) or self.says.get(verb)
             if answer == "hang":
                 self.ended.wait(120)
                 return
@@ -97,9 +98,11 @@ class MailServer:
             text = b""
             for part in iter(lambda: next(lines), b".\r\n"):
                 text += part[1:] if part.startswith(b"..") else part
+            answer = self.says.get("END", "250 kept")
             with self.lock:
-                self.mails.append((dict(mail), email.message_from_bytes(text, policy=email.policy.default)))
-            say("250 kept")
+                if answer.startswith("2"):
+                    self.mails.append((dict(mail), email.message_from_bytes(text, policy=email.policy.default)))
+            say(answer)
         elif verb == "QUIT":
             say("221 bye")
         else:
