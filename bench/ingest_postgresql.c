@@ -40,15 +40,14 @@ static const struct {
     [ACCOUNT] = {"account", "illi",
                  "UPDATE account a SET last_event_no=u.n,last_accepted_ms=u.l,period=u.p FROM"
                  " unnest($1,$2,$3,$4) AS u(a,n,l,p) WHERE a.account_no=u.a"},
-    [EVENT] = {"event", "ilillssbsllillllttttttttissssl",
+    [EVENT] = {"event", "iliiissbsllillllttttttttissssl",
                "INSERT INTO event(account_no,event_no,period,app_no,client_no,type,lane,is_test,"
                "reward_decimals,occurred_ms,accepted_ms,day,revenue_micros,reward_micros,offer_id,"
                "original_no,event_id,panelist_id,session_id,mid,offer_title,offer_goal_id,"
                "original_reward_id,reason_text,signature_offset,cap,state,reason,wait,"
-               "due_ms,manual,failed_attempts,slot,attempts,counted,resend_no,erased) SELECT *,"
-               "false,0,0,0,0,0,false FROM unnest($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,"
+               "due_ms) SELECT * FROM unnest($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,"
                "$15,$16,$17,$18,$19,$20,$21,$22,$23,$24,$25,$26,$27,$28,$29,$30)"},
-    [BODY] = {"body", "ilit", "INSERT INTO body SELECT * FROM unnest($1,$2,$3,$4)"},
+    [BODY] = {"body", "iilt", "INSERT INTO body SELECT * FROM unnest($1,$2,$3,$4)"},
     [KEY] = {"key", "iiull",
              "INSERT INTO event_key SELECT * FROM unnest($1,$2,$3,$4,$5) ON CONFLICT DO NOTHING"},
     [REPORT] = {"report", "iillt",
@@ -197,8 +196,8 @@ static void add_event(struct loop *l, const struct event *e, int32_t period)
     rows_insert_add(&l->tables[EVENT], e, period, WAIT_DUE);
     struct pg_column *c = l->tables[BODY].columns;
     column_int(&c[0], e->account_no);
-    column_int(&c[1], (int64_t)e->event_no);
-    column_int(&c[2], period);
+    column_int(&c[1], period);
+    column_int(&c[2], (int64_t)e->event_no);
     column_str(&c[3], e->body);
     c = l->tables[KEY].columns;
     column_int(&c[0], e->account_no);

@@ -163,7 +163,7 @@ static bool ask_rows(struct postgresql_source *s, int *ret_at)
     args_int(&pg->args, PG_INT8, COPY_CHUNK_ROWS);
     *ret_at = pg_query(
         pg, "SELECT " ROW_WITH_BODY " FROM (SELECT * FROM event WHERE period=$1"
-            " AND (account_no,event_no)>($2,$3) ORDER BY account_no,event_no LIMIT $4) AS e"
+            " AND (account_no,period,event_no)>($2,$1,$3) ORDER BY account_no,event_no LIMIT $4) AS e"
             " LEFT JOIN LATERAL (SELECT body FROM body WHERE account_no=e.account_no AND"
             " event_no=e.event_no AND period=$1 OFFSET 0) AS b ON true"
             " ORDER BY e.account_no,e.event_no");

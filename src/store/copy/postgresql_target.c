@@ -117,13 +117,13 @@ static void write_books(struct postgresql_target *t, const struct copy_chunk *c)
 static void add_event(struct pg_column *to, const struct copied_event *from)
 {
     struct pg_column *c = rows_add_first(to, &from->event, from->period, from->life.wait);
-    column_int(c++, from->life.manual);
-    column_int(c++, from->life.place.failed_attempts);
-    column_int(c++, from->life.place.slot);
-    column_int(c++, from->life.place.due_ms);
-    column_int(c++, from->life.attempts);
-    column_int(c++, from->counted);
-    column_int(c++, from->erased);
+    column_int_or_null(c++, from->life.manual);
+    column_int_or_null(c++, from->life.place.failed_attempts);
+    column_int_or_null(c++, from->life.place.slot);
+    column_int_or_null(c++, from->life.place.due_ms);
+    column_int_or_null(c++, from->life.attempts);
+    rows_add_counted(c++, from->life.state, from->counted);
+    column_int_or_null(c++, from->erased);
 }
 
 static void write_rows(struct postgresql_target *t, const struct copy_chunk *c)
@@ -132,24 +132,24 @@ static void write_rows(struct postgresql_target *t, const struct copy_chunk *c)
     for (size_t i = 0; i < c->count; i++)
         add_event(t->table.columns, &c->events[i]);
     send(t, "INSERT INTO event(" ROW_FIRST_COLUMNS ",manual,failed_attempts,slot,due_ms,attempts,"
-            "counted,erased,resend_no)"
-            " SELECT *,0 FROM unnest($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,"
+            "counted,erased)"
+            " SELECT * FROM unnest($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,"
             "$18,$19,$20,$21,$22,$23,$24,$25,$26,$27,$28,$29,$30,$31,$32,$33,$34,$35,$36)");
 }
 
 static void write_bodies(struct postgresql_target *t, const struct copy_chunk *c)
 {
-    table_begin(&t->table, "ilit");
+    table_begin(&t->table, "iilt");
     for (size_t i = 0; i < c->count; i++) {
         const struct event *e = &c->events[i].event;
         if (!e->body.p)
             continue;
         column_int(&t->table.columns[0], e->account_no);
-        column_int(&t->table.columns[1], (int64_t)e->event_no);
-        column_int(&t->table.columns[2], c->events[i].period);
+        column_int(&t->table.columns[1], c->events[i].period);
+        column_int(&t->table.columns[2], (int64_t)e->event_no);
         column_str(&t->table.columns[3], e->body);
     }
-    send(t, "INSERT INTO body(account_no,event_no,period,body) SELECT * FROM unnest($1,$2,$3,$4)");
+    send(t, "INSERT INTO body(account_no,period,event_no,body) SELECT * FROM unnest($1,$2,$3,$4)");
 }
 
 static void write_keys(struct postgresql_target *t, const struct copy_chunk *c)

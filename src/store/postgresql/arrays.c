@@ -55,15 +55,29 @@ void column_int(struct pg_column *c, int64_t v)
     c->count++;
 }
 
+void column_null(struct pg_column *c)
+{
+    put_32(&c->bytes, UINT32_MAX);
+    c->has_null = true;
+    c->count++;
+}
+
+void column_int_or_null(struct pg_column *c, int64_t v)
+{
+    if (v == 0)
+        column_null(c);
+    else
+        column_int(c, v);
+}
+
 void column_str(struct pg_column *c, struct str s)
 {
     ASSERT(c->type == PG_TEXT || c->type == PG_BYTEA);
-    c->count++;
     if (!s.p) {
-        put_32(&c->bytes, UINT32_MAX);
-        c->has_null = true;
+        column_null(c);
         return;
     }
+    c->count++;
     put_32(&c->bytes, (uint32_t)s.n);
     buf_add_str(&c->bytes, s);
 }

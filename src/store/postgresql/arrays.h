@@ -25,6 +25,8 @@ struct pg_column {
 };
 
 void column_int(struct pg_column *c, int64_t v); /* bool, int2, int4, int8; the value must fit */
+void column_null(struct pg_column *c);
+void column_int_or_null(struct pg_column *c, int64_t v); /* 0 becomes NULL */
 void column_str(struct pg_column *c, struct str s);
 void column_key(struct pg_column *c, struct key128 key);
 /* As text, which the statement casts to numeric: sums of money have 128 bits. */

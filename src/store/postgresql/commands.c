@@ -191,7 +191,7 @@ static int rename_events(struct pg *pg, const struct erase *erase, struct str re
     args_str(&pg->args, PG_TEXT, erase->panelist_id);
     args_str(&pg->args, PG_TEXT, replacement);
     return pg_query(pg, "UPDATE event SET panelist_id=$3,session_id=NULL,mid=NULL,"
-                        "signature_offset=0,erased=true WHERE account_no=$1 AND panelist_id=$2");
+                        "signature_offset=NULL,erased=true WHERE account_no=$1 AND panelist_id=$2");
 }
 
 static void erase_texts(struct pg *pg, const struct erase *erase, struct str replacement)

@@ -20,14 +20,14 @@ static void write_events(struct pg_intake *in)
 static void write_bodies(struct pg_intake *in)
 {
     struct pg_table *t = &in->side->table;
-    table_begin(t, "ilit");
+    table_begin(t, "iilt");
     for (size_t i = 0; i < in->count; i++) {
         const struct event *e = &in->items[i].event;
         if (!in->items[i].accepted || e->lane == LANE_NONE)
             continue;
         column_int(&t->columns[0], e->account_no);
-        column_int(&t->columns[1], (int64_t)e->event_no);
-        column_int(&t->columns[2], in->items[i].period);
+        column_int(&t->columns[1], in->items[i].period);
+        column_int(&t->columns[2], (int64_t)e->event_no);
         column_str(&t->columns[3], e->body);
     }
     if (table_rows(t) == 0)

@@ -187,7 +187,7 @@ static void add_source(struct buf *sql, const struct callback_list *l)
     if (l->state == CALLBACK_PENDING)
         buf_printf(sql,
                    " JOIN waiting w ON w.account_no=e.account_no AND w.event_no=e.event_no"
-                   " AND w.due_ms=e.due_ms AND w.lane=(e.app_no*%d+e.lane)"
+                   " AND w.due_ms=e.due_ms AND w.lane=(e.app_no::bigint*%d+e.lane)"
                    "*CASE e.wait WHEN %d THEN -1 ELSE 1 END",
                    LANE_KINDS, (int)WAIT_HELD);
     if (!l->no_bodies)

@@ -4,6 +4,14 @@
 
 #include "domain/clock.h"
 
+/* What `counted` is for nearly every callback in this state. */
+static unsigned counted_by_state(enum callback_state state)
+{
+    return state == CALLBACK_DELIVERED ? COUNTED_DELIVERED
+           : state == CALLBACK_DEAD    ? COUNTED_DEAD
+                                       : 0;
+}
+
 void pg_row_read(const PGresult *r, int at, struct pg_row *ret)
 {
     int c = 0;
@@ -44,7 +52,9 @@ void pg_row_read(const PGresult *r, int at, struct pg_row *ret)
     s->life.place.slot = (int32_t)pg_int(r, at, c++);
     s->life.place.due_ms = pg_int(r, at, c++);
     s->life.attempts = (int32_t)pg_int(r, at, c++);
-    s->counted = (unsigned)pg_int(r, at, c++);
+    s->counted =
+        pg_is_null(r, at, c) ? counted_by_state(s->life.state) : (unsigned)pg_int(r, at, c);
+    c++;
     s->resend_last_no = (uint64_t)pg_int(r, at, c++);
     if (!pg_is_null(r, at, c))
         s->resend = (struct pending_resend){s->resend_last_no, pg_int(r, at, c)};
@@ -104,8 +114,8 @@ struct pg_column *rows_add_first(struct pg_column *c, const struct event *e, int
     column_int(c++, clock_day(e->occurred_ms));
     column_int(c++, e->revenue_micros);
     column_int(c++, e->reward_micros);
-    column_int(c++, e->offer_id);
-    column_int(c++, (int64_t)e->original_no);
+    column_int_or_null(c++, e->offer_id);
+    column_int_or_null(c++, (int64_t)e->original_no);
     column_str(c++, e->event_id);
     column_str(c++, e->panelist_id);
     column_str(c++, e->session_id);
@@ -114,12 +124,20 @@ struct pg_column *rows_add_first(struct pg_column *c, const struct event *e, int
     column_str(c++, e->offer_goal_id);
     column_str(c++, e->original_reward_id);
     column_str(c++, e->reason);
-    column_int(c++, e->signature_offset);
-    column_int(c++, e->cap);
+    column_int_or_null(c++, e->signature_offset);
+    column_int_or_null(c++, e->cap);
     column_int(c++, e->state);
-    column_int(c++, e->reason_skipped);
-    column_int(c++, wait);
+    column_int_or_null(c++, e->reason_skipped);
+    column_int_or_null(c++, wait);
     return c;
+}
+
+void rows_add_counted(struct pg_column *c, enum callback_state state, unsigned counted)
+{
+    if (counted == counted_by_state(state))
+        column_null(c);
+    else
+        column_int(c, counted);
 }
 
 void rows_insert_begin(struct pg_table *t)
@@ -131,7 +149,7 @@ void rows_insert_add(struct pg_table *t, const struct event *e, int32_t period,
                      enum callback_wait wait)
 {
     struct pg_column *c = rows_add_first(t->columns, e, period, wait);
-    column_int(c++, e->due_ms);
+    column_int_or_null(c++, wait == WAIT_NOT ? 0 : e->due_ms);
     ASSERT(c == t->columns + t->count);
 }
 
@@ -141,8 +159,7 @@ void rows_insert_send(struct pg *pg, const struct pg_table *t)
         return;
     args_table(pg_args(pg), t);
     pg_query_prepared(
-        pg, "INSERT INTO event(" ROW_FIRST_COLUMNS ",due_ms,manual,failed_attempts,slot,"
-            "attempts,counted,resend_no,erased) SELECT *,false,0,0,0,0,0,false FROM unnest("
+        pg, "INSERT INTO event(" ROW_FIRST_COLUMNS ",due_ms) SELECT * FROM unnest("
             "$1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22,"
             "$23,$24,$25,$26,$27,$28,$29,$30)");
 }

@@ -48,7 +48,7 @@ struct attempt pg_attempt_read(const PGresult *r, int at, int column, struct are
 void pg_row_show(const struct pg_row *row, struct arena *arena, struct callback_row *ret);
 
 /* The first columns of a row to write, and their types (arrays.h); returns the next column. */
-#define ROW_FIRST_TYPES "ilillssbsllillllttttttttissss"
+#define ROW_FIRST_TYPES "iliiissbsllillllttttttttissss"
 #define ROW_FIRST_COLUMNS                                                                          \
     "account_no,event_no,period,app_no,client_no,type,lane,is_test,reward_decimals,occurred_ms,"   \
     "accepted_ms,day,revenue_micros,reward_micros,offer_id,original_no,event_id,panelist_id,"      \
@@ -56,6 +56,8 @@ void pg_row_show(const struct pg_row *row, struct arena *arena, struct callback_
     "cap,state,reason,wait"
 struct pg_column *rows_add_first(struct pg_column *c, const struct event *e, int32_t period,
                                  enum callback_wait wait);
+/* The column `counted`: NULL if it is what the state says. */
+void rows_add_counted(struct pg_column *c, enum callback_state state, unsigned counted);
 
 /* Adds a new event's row to a table begun by rows_insert_begin. */
 void rows_insert_begin(struct pg_table *t);

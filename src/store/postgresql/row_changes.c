@@ -134,31 +134,31 @@ static void add_row(struct pg_table *t, const struct changed_row *row)
     const struct row_callback *s = &row->callback;
     struct pg_column *c = t->columns;
     column_int(c++, row->account_no);
+    column_int(c++, row->period);
     column_int(c++, (int64_t)row->event_no);
     column_int(c++, s->life.state);
-    column_int(c++, s->life.reason);
-    column_int(c++, s->life.wait);
-    column_int(c++, s->life.manual);
-    column_int(c++, s->life.place.failed_attempts);
-    column_int(c++, s->life.place.slot);
-    column_int(c++, s->life.place.due_ms);
-    column_int(c++, s->life.attempts);
-    column_int(c++, s->counted);
-    column_int(c++, (int64_t)s->resend_last_no);
-    column_int(c++, s->resend.due_ms);
-    column_int(c++, s->resend.no != 0);
+    column_int_or_null(c++, s->life.reason);
+    column_int_or_null(c++, s->life.wait);
+    column_int_or_null(c++, s->life.manual);
+    column_int_or_null(c++, s->life.place.failed_attempts);
+    column_int_or_null(c++, s->life.place.slot);
+    column_int_or_null(c++, s->life.place.due_ms);
+    column_int_or_null(c++, s->life.attempts);
+    rows_add_counted(c++, s->life.state, s->counted);
+    column_int_or_null(c++, (int64_t)s->resend_last_no);
+    column_int_or_null(c++, s->resend.no ? s->resend.due_ms : 0);
 }
 
-/* One statement for each period, on its partition by name. With a condition `period=` the planner
- * could expect few rows while the partition has no statistics, and would then read all of them for
- * each changed row. */
+/* One statement for each period, on its partition by name. The period is joined like the rest of
+ * the key: with a condition `period=` and a number the planner could expect few rows while the
+ * partition has no statistics, and would then read all of them for each changed row. */
 static void send_rows(struct changes *ch, struct pg *pg)
 {
     if (ch->row_count)
         qsort(ch->rows, ch->row_count, sizeof *ch->rows, by_period);
     for (size_t at = 0; at < ch->row_count;) {
         int32_t period = ch->rows[at].period;
-        table_begin(&ch->scratch, "ilsssbiilisllb");
+        table_begin(&ch->scratch, "iilsssbiilisll");
         for (; at < ch->row_count && ch->rows[at].period == period; at++)
             add_row(&ch->scratch, &ch->rows[at]);
         args_table(pg_args(pg), &ch->scratch);
@@ -167,11 +167,11 @@ static void send_rows(struct changes *ch, struct pg *pg)
             "UPDATE event_%d e SET state=u.state,reason=u.reason,wait=u.wait,"
             "manual=u.manual,failed_attempts=u.failed,slot=u.slot,due_ms=u.due,"
             "attempts=u.attempts,counted=u.counted,resend_no=u.resend_no,"
-            "resend_due_ms=CASE WHEN u.resend_waits THEN u.resend_due END"
+            "resend_due_ms=u.resend_due"
             " FROM unnest($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14) AS u(account_no,"
-            "event_no,state,reason,wait,manual,failed,slot,due,attempts,counted,resend_no,"
-            "resend_due,resend_waits)"
-            " WHERE e.account_no=u.account_no AND e.event_no=u.event_no",
+            "period,event_no,state,reason,wait,manual,failed,slot,due,attempts,counted,resend_no,"
+            "resend_due) WHERE e.account_no=u.account_no AND e.period=u.period"
+            " AND e.event_no=u.event_no",
             period + PG_PARTITION_NAME);
     }
 }
