@@ -162,11 +162,12 @@ static bool ask_rows(struct postgresql_source *s, int *ret_at)
     args_int(&pg->args, PG_INT8, s->at.n[2]);
     args_int(&pg->args, PG_INT8, COPY_CHUNK_ROWS);
     *ret_at = pg_query(
-        pg, "SELECT " ROW_WITH_BODY " FROM (SELECT * FROM event WHERE period=$1"
-            " AND (account_no,period,event_no)>($2,$1,$3) ORDER BY account_no,event_no LIMIT $4) AS e"
-            " LEFT JOIN LATERAL (SELECT body FROM body WHERE account_no=e.account_no AND"
-            " event_no=e.event_no AND period=$1 OFFSET 0) AS b ON true"
-            " ORDER BY e.account_no,e.event_no");
+        pg,
+        "SELECT " ROW_WITH_BODY " FROM (SELECT * FROM event WHERE period=$1"
+        " AND (account_no,period,event_no)>($2,$1,$3) ORDER BY account_no,event_no LIMIT $4) AS e"
+        " LEFT JOIN LATERAL (SELECT body FROM body WHERE account_no=e.account_no AND"
+        " event_no=e.event_no AND period=$1 OFFSET 0) AS b ON true"
+        " ORDER BY e.account_no,e.event_no");
     return pg_sync(pg) == PG_OK;
 }
 
@@ -221,17 +222,16 @@ static struct copied_event *find_event(struct copy_chunk *c, uint32_t account_no
 
 static int ask_keys(struct postgresql_source *s, struct copy_chunk *c)
 {
-    table_begin(&s->table, "liu");
+    table_begin(&s->table, "lu");
     for (size_t i = 0; i < c->count; i++) {
         struct event *e = &c->events[i].event;
         e->key = event_key(&s->source.secret, e->account_no, e->event_id);
         column_int(&s->table.columns[0], (int64_t)i);
-        column_int(&s->table.columns[1], e->account_no);
-        column_key(&s->table.columns[2], e->key);
+        column_key(&s->table.columns[1], e->key);
     }
     args_table(pg_args(&s->pg), &s->table);
-    return pg_query(&s->pg, "SELECT u.i,k.content,k.event_no FROM unnest($1,$2,$3) AS u(i,a,k)"
-                            " JOIN event_key k ON k.account_no=u.a AND k.key=u.k");
+    return pg_query(&s->pg, "SELECT u.i,k.content,k.event_no FROM unnest($1,$2) AS u(i,k)"
+                            " JOIN event_key k ON k.key=u.k");
 }
 
 /* By runs of consecutive events of one account in the chunk. */

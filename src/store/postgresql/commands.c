@@ -139,7 +139,8 @@ enum pg_fate pg_resend(struct postgresql_store *s, struct pg *pg, void *what)
     pg_begin(pg, false);
     args_int(pg_args(pg), PG_INT4, resend->account_no);
     args_key(&pg->args, event_key(&s->secret, resend->account_no, resend->event_id));
-    int at = pg_query(pg, "SELECT event_no,period FROM event_key WHERE account_no=$1 AND key=$2");
+    int at = pg_query(
+        pg, "SELECT event_no," PERIOD_OF_EVENT("$1", "event_no") " FROM event_key WHERE key=$2");
     enum pg_fate fate = pg_sync(pg);
     if (fate != PG_OK)
         return fate;
@@ -190,15 +191,15 @@ static int rename_events(struct pg *pg, const struct erase *erase, struct str re
     pg_query(pg, "SELECT 1 FROM account WHERE account_no=$1 FOR UPDATE");
     args_str(&pg->args, PG_TEXT, erase->panelist_id);
     args_str(&pg->args, PG_TEXT, replacement);
-    return pg_query(pg, "UPDATE event SET panelist_id=$3,session_id=NULL,mid=NULL,"
-                        "signature_offset=NULL,erased=true WHERE account_no=$1 AND panelist_id=$2");
+    return pg_query(pg, "UPDATE event e SET panelist_id=$3,session_id=NULL,mid=NULL,"
+                        "signature_offset=NULL,erased=true WHERE " ROW_OF_PANELIST("$1", "$2"));
 }
 
 static void erase_texts(struct pg *pg, const struct erase *erase, struct str replacement)
 {
     args_int(pg_args(pg), PG_INT4, erase->account_no);
     args_str(&pg->args, PG_TEXT, replacement);
-#define THEIRS " WHERE e.account_no=$1 AND e.panelist_id=$2"
+#define THEIRS " WHERE " ROW_OF_PANELIST("$1", "$2")
     pg_query(pg, "DELETE FROM body b USING event e" THEIRS " AND b.account_no=$1"
                  " AND b.event_no=e.event_no AND b.period=e.period");
     pg_query_f(pg,
@@ -225,8 +226,8 @@ enum pg_fate pg_erase(struct postgresql_store *s, struct pg *pg, void *what)
     int renamed = rename_events(pg, erase, replacement);
     args_int(pg_args(pg), PG_INT4, erase->account_no);
     args_str(&pg->args, PG_TEXT, replacement);
-    int waiting = pg_query(pg, "SELECT " ROW_WITHOUT_BODY " FROM event e WHERE e.account_no=$1"
-                               " AND e.panelist_id=$2 AND e.wait<>0");
+    int waiting = pg_query(pg, "SELECT " ROW_WITHOUT_BODY
+                               " FROM event e WHERE " ROW_OF_PANELIST("$1", "$2") " AND e.wait<>0");
     enum pg_fate fate = pg_sync(pg);
     if (fate != PG_OK)
         return fate;

@@ -49,10 +49,9 @@ static enum pg_fate find_periods(struct pg *pg, struct fetch_key *keys, size_t c
     add_keys(&t, keys, count);
     args_table(pg_args(pg), &t);
     table_free(&t);
-    int at = pg_query_prepared(pg, "SELECT u.i,(SELECT p.period FROM account_period p WHERE"
-                                   " p.account_no=u.a AND p.first_event_no<=u.n"
-                                   " ORDER BY p.first_event_no DESC LIMIT 1)"
-                                   " FROM unnest($1,$2) WITH ORDINALITY AS u(a,n,i)");
+    int at =
+        pg_query_prepared(pg, "SELECT u.i," PERIOD_OF_EVENT(
+                                  "u.a", "u.n") " FROM unnest($1,$2) WITH ORDINALITY AS u(a,n,i)");
     enum pg_fate fate = pg_sync(pg);
     if (fate != PG_OK)
         return fate;

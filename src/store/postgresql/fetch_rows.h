@@ -18,6 +18,12 @@ struct fetched {
 /* How rows are locked until the end of the transaction. */
 enum fetch_lock { FETCH_UNLOCKED, FETCH_SHARED, FETCH_FOR_UPDATE };
 
+/* SQL: the period that an account's event is in; the arguments are SQL, too. NULL: no such event.
+ */
+#define PERIOD_OF_EVENT(account_no, event_no)                                                      \
+    "(SELECT p.period FROM account_period p WHERE p.account_no=" account_no                        \
+    " AND p.first_event_no<=" event_no " ORDER BY p.first_event_no DESC LIMIT 1)"
+
 /* Fetches the rows of these keys, in some trips inside a transaction. The keys may be in any order
  * and repeat; unknown ones are left out. with_body: with the body, as a callback that is handed
  * over needs it. */

@@ -49,9 +49,11 @@ static void ask_keys(struct pg_intake *in)
                    event_key(&in->s->secret, c->terms->account_no, c->original_reward_id));
     }
     args_table(pg_args(in->pg), &t);
-    in->at_keys = pg_query_prepared(in->pg, "SELECT u.i,k.content,k.event_no,k.period"
-                                            " FROM unnest($1,$2,$3) AS u(i,a,k)"
-                                            " JOIN event_key k ON k.account_no=u.a AND k.key=u.k");
+    in->at_keys = pg_query_prepared(
+        in->pg,
+        "SELECT u.i,k.content,k.event_no," PERIOD_OF_EVENT(
+            "u.a",
+            "k.event_no") " FROM unnest($1,$2,$3) AS u(i,a,k) JOIN event_key k ON k.key=u.k");
     table_free(&t);
 }
 
@@ -112,7 +114,7 @@ static void ask_payments(struct pg_intake *in)
     struct pg_table t = {0};
     int64_t first_ms = INT64_MAX;
     join_questions(in);
-    table_begin(&t, "liltll");
+    table_begin(&t, "liitll");
     for (size_t i = 0; i < in->count; i++) {
         const struct intake_item *item = &in->items[i];
         const struct candidate *c = item->c;
@@ -132,8 +134,9 @@ static void ask_payments(struct pg_intake *in)
         in->at_payments = pg_query_prepared(
             in->pg, "SELECT u.i,e.occurred_ms FROM unnest($1,$2,$3,$4,$5,$6) AS u(i,a,app,p,f,t)"
                     " JOIN event e ON e.period>=$7 AND e.account_no=u.a AND e.app_no=u.app"
-                    " AND e.panelist_id=u.p AND e.cap=1 AND e.occurred_ms>u.f"
-                    " AND e.occurred_ms<u.t ORDER BY 1,2");
+                    " AND " PG_PANELIST_HASH("e.panelist_id", "e.app_no") "=" PG_PANELIST_HASH(
+                        "u.p", "u.app") " AND e.panelist_id=u.p AND e.cap=1 AND e.occurred_ms>u.f"
+                                        " AND e.occurred_ms<u.t ORDER BY 1,2");
     }
     table_free(&t);
 }
@@ -159,8 +162,8 @@ static void ask_starts(struct pg_intake *in)
         args_table(pg_args(in->pg), &t);
         args_int(&in->pg->args, PG_INT4, first_period(first_day));
 #define STARTED                                                                                    \
-    "EXISTS(SELECT FROM event e WHERE e.period>=$6 AND e.account_no=u.a AND e.panelist_id=u.p"     \
-    " AND e.day::bigint=u.d AND e.type=1 AND e.client_no=u.c AND "
+    "EXISTS(SELECT FROM event e WHERE e.period>=$6 AND " ROW_OF_PANELIST(                          \
+        "u.a", "u.p") " AND -e.day=-u.d AND e.type=1 AND e.client_no=u.c AND "
         in->at_starts = pg_query_prepared(
             in->pg, "SELECT u.i,x.live,NOT x.live AND " STARTED "e.is_test)"
                     " FROM unnest($1,$2,$3,$4,$5) AS u(i,a,d,c,p)"

@@ -116,7 +116,8 @@ static enum pg_fate find_key(struct postgresql_store *s, struct pg *pg, uint32_t
         return PG_OK;
     args_int(pg_args(pg), PG_INT4, account_no);
     args_key(&pg->args, event_key(&s->secret, account_no, event_id));
-    int at = pg_query(pg, "SELECT event_no,period FROM event_key WHERE account_no=$1 AND key=$2");
+    int at = pg_query(
+        pg, "SELECT event_no," PERIOD_OF_EVENT("$1", "event_no") " FROM event_key WHERE key=$2");
     enum pg_fate fate = pg_sync(pg);
     if (fate != PG_OK)
         return fate;
@@ -203,10 +204,13 @@ static void add_filters(struct buf *sql, const struct callback_list *l)
         buf_add_c(sql, " AND e.lane<>0");
     if (l->after_event_no)
         buf_add_c(sql, newest ? " AND e.event_no<$3" : " AND e.event_no>$3");
+    if (l->after_event_no && l->of_day)
+        buf_printf(sql, " AND %s%s%s", PG_EVENT_RUN("e.event_no"),
+                   newest ? "<=" : ">=", PG_EVENT_RUN("$3"));
     if (l->event_id.p)
         buf_add_c(sql, " AND e.event_no=$4");
     if (l->panelist_id.p)
-        buf_add_c(sql, " AND e.panelist_id=$5");
+        buf_add_c(sql, " AND " ROW_OF_PANELIST("$1", "$5"));
     if (l->type)
         buf_printf(sql, " AND e.type=%d", (int)l->type);
     if (l->app_no)
@@ -218,7 +222,11 @@ static void add_filters(struct buf *sql, const struct callback_list *l)
     if (l->has_to)
         buf_add_c(sql, " AND e.accepted_ms<$9");
     add_state(sql, l);
-    buf_printf(sql, " ORDER BY e.event_no %s LIMIT $10", newest ? "DESC" : "ASC");
+    const char *direction = newest ? "DESC" : "ASC";
+    buf_add_c(sql, " ORDER BY ");
+    if (l->of_day)
+        buf_printf(sql, PG_EVENT_RUN("e.event_no") " %s,", direction);
+    buf_printf(sql, "e.event_no %s LIMIT $10", direction);
 }
 
 static int ask_list(struct pg *pg, const struct callback_list *l, const struct fetch_key *at,

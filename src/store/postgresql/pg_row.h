@@ -4,6 +4,7 @@
 #include "domain/event.h"
 #include "domain/schedule.h"
 #include "store/postgresql/connection.h"
+#include "store/postgresql/pg_schema.h"
 #include "store/store.h"
 
 /* row_callback.counted: which totals include the callback; each counts it once. */
@@ -32,6 +33,11 @@ struct pg_row {
     "e.original_reward_id,e.reason_text,e.signature_offset,e.cap,e.state,e.reason,"                \
     "e.wait,e.manual,e.failed_attempts,e.slot,e.due_ms,e.attempts,e.counted,e.resend_no,"          \
     "e.resend_due_ms,e.erased"
+/* The condition that an event `e` is of the account's panelist; the arguments are SQL. */
+#define ROW_OF_PANELIST(account_no, panelist_id)                                                   \
+    PG_PANELIST_HASH("e.panelist_id", "e.account_no")                                              \
+    "=" PG_PANELIST_HASH(panelist_id, account_no) " AND e.account_no=" account_no                  \
+                                                  " AND e.panelist_id=" panelist_id
 /* With the body, from a join with `b`, and without. */
 #define ROW_WITH_BODY ROW_COLUMNS ",b.body"
 #define ROW_BODY_JOIN                                                                              \

@@ -15,8 +15,9 @@
 #define COUNT_COLUMN(name) "," #name " bigint"
 #define COUNT_COLUMNS DELIVERY_STATS_COLUMNS(COUNT_COLUMN)
 
-/* Every key begins with the account, so that the tables can be distributed by it. There are no
- * sequences: an event's number comes from its account's row. */
+/* Every key begins with the account, so that the tables can be distributed by it; that of
+ * event_key is a hash of the account, too. There are no sequences: an event's number comes from its
+ * account's row. */
 static const char *const version_1[] = {
     "CREATE TABLE meta(name text PRIMARY KEY, value bytea NOT NULL)",
     "CREATE TABLE account(account_no int PRIMARY KEY, last_event_no bigint NOT NULL,"
@@ -26,9 +27,8 @@ static const char *const version_1[] = {
     "CREATE TABLE app(app_no bigint PRIMARY KEY, account_no int NOT NULL)",
     "CREATE TABLE total(account_no int PRIMARY KEY, pending bigint NOT NULL,"
     " delivered bigint NOT NULL, dead bigint NOT NULL) WITH (fillfactor=50)",
-    "CREATE TABLE event_key(account_no int, period int NOT NULL, key uuid, content bigint NOT NULL,"
-    " event_no bigint NOT NULL, PRIMARY KEY(account_no,key))"
-    " PARTITION BY HASH(account_no)",
+    "CREATE TABLE event_key(key uuid PRIMARY KEY, content bigint NOT NULL,"
+    " event_no bigint NOT NULL) PARTITION BY HASH(key)",
     "DO $$ BEGIN FOR i IN 0..15 LOOP EXECUTE format('CREATE TABLE event_key_%s PARTITION OF"
     " event_key FOR VALUES WITH (MODULUS 16, REMAINDER %s)', i, i); END LOOP; END $$",
     /* Wide columns first, so that alignment leaves no gaps; keys, too: two numbers of 4 bytes, then
@@ -46,12 +46,16 @@ static const char *const version_1[] = {
     " session_id text, mid text, offer_title text, offer_goal_id text, original_reward_id text,"
     " reason_text text, PRIMARY KEY(account_no,period,event_no)) PARTITION BY RANGE(period)",
     /* No index covers columns that change with each attempt, so that such updates stay in their
-     * page (HOT). The day has another type here: with the same one the planner could choose the
-     * next index while a partition has no statistics, and read an account's whole day. */
-    "CREATE INDEX event_panelist ON event(account_no,panelist_id,(day::bigint))",
-    "CREATE INDEX event_day ON event(account_no,day,event_no)",
-    "CREATE INDEX event_paid ON event(account_no,app_no,panelist_id,occurred_ms)"
-    " WHERE cap=1",
+     * page (HOT). Of a panelist an index has 4 bytes of hash. The day is negative there: with the
+     * plain one the planner could choose the next index while a partition has no statistics, and
+     * read an account's whole day. */
+    "CREATE INDEX event_panelist ON event((" PG_PANELIST_HASH("panelist_id",
+                                                              "account_no") "),"
+                                                                            "(-day))",
+    /* Entries that are the same share one, so an event costs it 7 bytes and not 32. */
+    "CREATE INDEX event_day ON event(account_no,day," PG_EVENT_RUN("event_no") ")",
+    "CREATE INDEX event_paid ON event((" PG_PANELIST_HASH("panelist_id", "app_no") "),occurred_ms)"
+                                                                                   " WHERE cap=1",
     "CREATE INDEX event_accepted ON event USING brin(accepted_ms)"
     " WITH (pages_per_range=32,autosummarize=on)",
     "CREATE TABLE body(account_no int, period int, event_no bigint, body text NOT NULL,"

@@ -16,6 +16,14 @@ extern const struct pg_migration pg_schema_migration;
  * 1970. */
 #define PG_PARTITION_NAME 100000
 
+/* SQL: what the indexes of events by panelist begin with; `no` is the account's or the app's
+ * number. Hashes may meet, so a condition names the panelist beside it. Stored: never change it. */
+#define PG_PANELIST_HASH(panelist_id, no) "hashtext(" panelist_id ")#" no
+
+/* SQL: runs of an account's events; lists of a day go by these, then by number. Stored: never
+ * change it. */
+#define PG_EVENT_RUN(event_no) "(" event_no "/256)"
+
 enum pg_partition { PARTITION_PERIOD, PARTITION_WEEK };
 
 int32_t pg_period_of_day(int32_t day);
