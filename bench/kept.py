@@ -3,7 +3,8 @@
 
 EVENTS surveys and offers come in over HTTP and are delivered; then what is kept for ever is summed:
 all tables and indexes but those that purging takes whole (bodies, attempts, sets of panelists of a
-day, counts by quarter of an hour). Printed beside the bytes of the facts themselves: the four
+day, counts by quarter of an hour). On PostgreSQL it is summed twice: as the load and VACUUM have left
+it, with pages that are partly empty, and after VACUUM FULL. Printed beside the bytes of the facts themselves: the four
 texts and four numbers of an event as they came, uncompressed.
 
     bench/kept.py [EVENTS] [sqlite] [postgresql]
@@ -42,7 +43,7 @@ def sqlite(events):
         daemon.stop()
         db = sqlite3.connect(daemon.dir / "postbackd.db")
         sizes = dict(db.execute("SELECT name,sum(pgsize) FROM dbstat GROUP BY name"))
-        return sizes, db.execute(FACTS).fetchone()[0]
+        return {"": sizes}, db.execute(FACTS).fetchone()[0]
     finally:
         daemon.close()
 
@@ -54,10 +55,13 @@ def postgresql(events):
         daemon = Daemon(uri=uri)
         delivered(daemon, events)
         daemon.stop()
-        sql(uri, "VACUUM FULL")
-        found = sql(uri, "SELECT string_agg(c.relname||' '||pg_relation_size(c.oid),E'\\n') FROM pg_class c"
-                         " JOIN pg_namespace n ON n.oid=relnamespace WHERE nspname='public' AND relkind IN ('r','i')")
-        return {name: int(size) for name, size in (line.split() for line in found.split("\n"))}, float(sql(uri, FACTS))
+        found = {}
+        for how in "VACUUM", "VACUUM FULL":
+            sql(uri, how)
+            lines = sql(uri, "SELECT c.relname||' '||pg_relation_size(c.oid) FROM pg_class c JOIN pg_namespace n"
+                             " ON n.oid=relnamespace WHERE nspname='public' AND relkind IN ('r','i')").split("\n")
+            found[" after " + how] = {name: int(size) for name, size in (line.split() for line in lines)}
+        return found, float(sql(uri, FACTS))
     finally:
         if daemon:
             daemon.close()
@@ -69,17 +73,18 @@ def main():
     stores = [word for word in sys.argv[1:] if word in GOALS] or list(GOALS)
     header()
     for store in stores:
-        sizes, facts = {"sqlite": sqlite, "postgresql": postgresql}[store](events)
-        kept = {}
-        for name, size in sizes.items():
-            if not PURGED.match(name):
-                name = re.sub(r"_p?\d+", "", name)
-                kept[name] = kept.get(name, 0) + size / events
-        total = sum(kept.values())
-        row("%s, bytes a final callback" % store, "%.0f" % total, "facts as text: %.0f" % facts, total / facts,
-            "<= %d" % GOALS[store])
-        print("    " + ", ".join("%s %.1f" % (name, size) for name, size in
-                                 sorted(kept.items(), key=lambda item: -item[1]) if size >= 0.5), flush=True)
+        found, facts = {"sqlite": sqlite, "postgresql": postgresql}[store](events)
+        for how, sizes in found.items():
+            kept = {}
+            for name, size in sizes.items():
+                if not PURGED.match(name):
+                    name = re.sub(r"_p?\d+", "", name)
+                    kept[name] = kept.get(name, 0) + size / events
+            total = sum(kept.values())
+            row("%s, bytes a final callback%s" % (store, how), "%.0f" % total, "facts as text: %.0f" % facts,
+                total / facts, "<= %d" % GOALS[store])
+            print("    " + ", ".join("%s %.1f" % (name, size) for name, size in
+                                     sorted(kept.items(), key=lambda item: -item[1]) if size >= 0.5), flush=True)
 
 
 main()

@@ -33,11 +33,12 @@ struct pg_row {
     "e.original_reward_id,e.reason_text,e.signature_offset,e.cap,e.state,e.reason,"                \
     "e.wait,e.manual,e.failed_attempts,e.slot,e.due_ms,e.attempts,e.counted,e.resend_no,"          \
     "e.resend_due_ms,e.erased"
-/* The condition that an event `e` is of the account's panelist; the arguments are SQL. */
+/* The condition that an event `e` is of the account's panelist; the arguments are SQL. Where the
+ * panelist is the same, so is the account if the hashes are. The account has no condition of its
+ * own, because the planner could read all its events while a partition has no statistics. */
 #define ROW_OF_PANELIST(account_no, panelist_id)                                                   \
     PG_PANELIST_HASH("e.panelist_id", "e.account_no")                                              \
-    "=" PG_PANELIST_HASH(panelist_id, account_no) " AND e.account_no=" account_no                  \
-                                                  " AND e.panelist_id=" panelist_id
+    "=" PG_PANELIST_HASH(panelist_id, account_no) " AND e.panelist_id=" panelist_id
 /* With the body, from a join with `b`, and without. */
 #define ROW_WITH_BODY ROW_COLUMNS ",b.body"
 #define ROW_BODY_JOIN                                                                              \

@@ -46,16 +46,15 @@ static const char *const version_1[] = {
     " session_id text, mid text, offer_title text, offer_goal_id text, original_reward_id text,"
     " reason_text text, PRIMARY KEY(account_no,period,event_no)) PARTITION BY RANGE(period)",
     /* No index covers columns that change with each attempt, so that such updates stay in their
-     * page (HOT). Of a panelist an index has 4 bytes of hash. The day is negative there: with the
-     * plain one the planner could choose the next index while a partition has no statistics, and
-     * read an account's whole day. */
-    "CREATE INDEX event_panelist ON event((" PG_PANELIST_HASH("panelist_id",
-                                                              "account_no") "),"
-                                                                            "(-day))",
-    /* Entries that are the same share one, so an event costs it 7 bytes and not 32. */
+     * page (HOT) where it has room. Of a panelist an index has 4 bytes of hash. The day is negative
+     * there: with the plain one the planner could choose the next index while a partition has no
+     * statistics, and read an account's whole day. */
+    "CREATE INDEX event_panelist"
+    " ON event(" PG_PANELIST_HASH("panelist_id", "account_no") ",(-day))",
+    /* Equal entries share one, so an event costs this index 7 bytes, and not 32. */
     "CREATE INDEX event_day ON event(account_no,day," PG_EVENT_RUN("event_no") ")",
-    "CREATE INDEX event_paid ON event((" PG_PANELIST_HASH("panelist_id", "app_no") "),occurred_ms)"
-                                                                                   " WHERE cap=1",
+    "CREATE INDEX event_paid"
+    " ON event(" PG_PANELIST_HASH("panelist_id", "app_no") ",occurred_ms) WHERE cap=1",
     "CREATE INDEX event_accepted ON event USING brin(accepted_ms)"
     " WITH (pages_per_range=32,autosummarize=on)",
     "CREATE TABLE body(account_no int, period int, event_no bigint, body text NOT NULL,"
@@ -205,10 +204,10 @@ void pg_partitions_free(struct pg_partitions *p)
     *p = (struct pg_partitions){0};
 }
 
-static void make_one(struct pg *pg, const char *table, const char *options, int32_t number)
+static void make_one(struct pg *pg, const char *table, int32_t number)
 {
-    pg_exec_f(pg, "CREATE TABLE %s_%d (LIKE %s INCLUDING ALL)%s", table, number + PG_PARTITION_NAME,
-              table, options);
+    pg_exec_f(pg, "CREATE TABLE %s_%d (LIKE %s INCLUDING ALL)", table, number + PG_PARTITION_NAME,
+              table);
     pg_exec_f(pg, "ALTER TABLE %s ATTACH PARTITION %s_%d FOR VALUES FROM (%d) TO (%d)", table,
               table, number + PG_PARTITION_NAME, number, number + 1);
 }
@@ -217,11 +216,11 @@ static void make_one(struct pg *pg, const char *table, const char *options, int3
  * dropped. */
 static const struct {
     enum pg_partition kind;
-    const char *table, *options;
+    const char *table;
 } partitioned[] = {
-    {PARTITION_PERIOD, "event", " WITH (fillfactor=80)"},
-    {PARTITION_PERIOD, "body", ""},
-    {PARTITION_WEEK, "attempt", ""},
+    {PARTITION_PERIOD, "event"},
+    {PARTITION_PERIOD, "body"},
+    {PARTITION_WEEK, "attempt"},
 };
 
 /* One node at a time: a second one finds them made. */
@@ -241,7 +240,7 @@ static enum pg_fate make_missing(struct pg *pg, enum pg_partition kind, int32_t 
         missing[i] = partitioned[i].kind == kind && pg_int(pg_result(pg, at[i]), 0, 0);
     for (size_t i = 0; i < ARRAY_LEN(partitioned); i++)
         if (missing[i])
-            make_one(pg, partitioned[i].table, partitioned[i].options, number);
+            make_one(pg, partitioned[i].table, number);
     pg_commit(pg);
     return pg_sync(pg);
 }

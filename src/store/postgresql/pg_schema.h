@@ -18,7 +18,7 @@ extern const struct pg_migration pg_schema_migration;
 
 /* SQL: what the indexes of events by panelist begin with; `no` is the account's or the app's
  * number. Hashes may meet, so a condition names the panelist beside it. Stored: never change it. */
-#define PG_PANELIST_HASH(panelist_id, no) "hashtext(" panelist_id ")#" no
+#define PG_PANELIST_HASH(panelist_id, no) "(hashtext(" panelist_id ")#" no ")"
 
 /* SQL: runs of an account's events; lists of a day go by these, then by number. Stored: never
  * change it. */
