@@ -58,7 +58,7 @@ static const char *const version_1[] = {
     "CREATE INDEX event_accepted ON event USING brin(accepted_ms)"
     " WITH (pages_per_range=32,autosummarize=on)",
     "CREATE TABLE body(account_no int, period int, event_no bigint, body text NOT NULL,"
-    " PRIMARY KEY(account_no,period,event_no)) PARTITION BY RANGE(period)",
+    " PRIMARY KEY(account_no,event_no,period)) PARTITION BY RANGE(period)",
     "CREATE TABLE attempt(account_no int, event_no bigint, week int, number int, at_ms bigint,"
     " lane bigint NOT NULL, manual bool NOT NULL, duration_ms int NOT NULL, status int NOT NULL,"
     " class smallint NOT NULL,"
