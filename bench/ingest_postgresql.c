@@ -48,8 +48,8 @@ static const struct {
                "due_ms) SELECT * FROM unnest($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,"
                "$15,$16,$17,$18,$19,$20,$21,$22,$23,$24,$25,$26,$27,$28,$29,$30)"},
     [BODY] = {"body", "iilt", "INSERT INTO body SELECT * FROM unnest($1,$2,$3,$4)"},
-    [KEY] = {"key", "ull",
-             "INSERT INTO event_key SELECT * FROM unnest($1,$2,$3) ON CONFLICT DO NOTHING"},
+    [KEY] = {"key", "iull",
+             "INSERT INTO event_key SELECT * FROM unnest($1,$2,$3,$4) ON CONFLICT DO NOTHING"},
     [REPORT] = {"report", "iillt",
                 "INSERT INTO report AS t SELECT a,d,c,n,0,n,n,0,m::numeric,0,0,0,0,0,0,0,0,0,0"
                 " FROM unnest($1,$2,$3,$4,$5) AS u(a,d,c,n,m) ON CONFLICT(account_no,day,client_no)"
@@ -200,9 +200,10 @@ static void add_event(struct loop *l, const struct event *e, int32_t period)
     column_int(&c[2], (int64_t)e->event_no);
     column_str(&c[3], e->body);
     c = l->tables[KEY].columns;
-    column_key(&c[0], e->key);
-    column_int(&c[1], (int64_t)e->content);
-    column_int(&c[2], (int64_t)e->event_no);
+    column_int(&c[0], e->account_no);
+    column_key(&c[1], e->key);
+    column_int(&c[2], (int64_t)e->content);
+    column_int(&c[3], (int64_t)e->event_no);
     c = l->tables[WAITING].columns;
     column_int(&c[0], e->account_no);
     column_int(&c[1], (int64_t)lane_of(e->app_no, e->lane));

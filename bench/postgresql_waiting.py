@@ -31,7 +31,7 @@ CREATE TEMP TABLE copy ON COMMIT DROP AS SELECT one.*,b.body,
   CROSS JOIN generate_series(1,%(each)d) g;
 INSERT INTO event SELECT %(columns)s FROM copy;
 INSERT INTO body SELECT account_no,period,no,body FROM copy;
-INSERT INTO event_key SELECT gen_random_uuid(),no,no FROM copy;
+INSERT INTO event_key SELECT account_no,gen_random_uuid(),no,no FROM copy;
 INSERT INTO waiting SELECT account_no,app_no*4+lane,accepted_ms,no,period,accepted_ms,true FROM copy;
 UPDATE account a SET last_event_no=m.no FROM (SELECT account_no,max(no) AS no FROM copy GROUP BY 1) m
   WHERE a.account_no=m.account_no;

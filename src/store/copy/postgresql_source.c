@@ -222,16 +222,17 @@ static struct copied_event *find_event(struct copy_chunk *c, uint32_t account_no
 
 static int ask_keys(struct postgresql_source *s, struct copy_chunk *c)
 {
-    table_begin(&s->table, "lu");
+    table_begin(&s->table, "liu");
     for (size_t i = 0; i < c->count; i++) {
         struct event *e = &c->events[i].event;
         e->key = event_key(&s->source.secret, e->account_no, e->event_id);
         column_int(&s->table.columns[0], (int64_t)i);
-        column_key(&s->table.columns[1], e->key);
+        column_int(&s->table.columns[1], e->account_no);
+        column_key(&s->table.columns[2], e->key);
     }
     args_table(pg_args(&s->pg), &s->table);
-    return pg_query(&s->pg, "SELECT u.i,k.content,k.event_no FROM unnest($1,$2) AS u(i,k)"
-                            " JOIN event_key k ON k.key=u.k");
+    return pg_query(&s->pg, "SELECT u.i,k.content,k.event_no FROM unnest($1,$2,$3) AS u(i,a,k)"
+                            " JOIN event_key k ON k.account_no=u.a AND k.key=u.k");
 }
 
 /* By runs of consecutive events of one account in the chunk. */

@@ -154,14 +154,15 @@ static void write_bodies(struct postgresql_target *t, const struct copy_chunk *c
 
 static void write_keys(struct postgresql_target *t, const struct copy_chunk *c)
 {
-    table_begin(&t->table, "ull");
+    table_begin(&t->table, "iull");
     for (size_t i = 0; i < c->count; i++) {
         const struct event *e = &c->events[i].event;
-        column_key(&t->table.columns[0], e->key);
-        column_int(&t->table.columns[1], (int64_t)e->content);
-        column_int(&t->table.columns[2], (int64_t)e->event_no);
+        column_int(&t->table.columns[0], e->account_no);
+        column_key(&t->table.columns[1], e->key);
+        column_int(&t->table.columns[2], (int64_t)e->content);
+        column_int(&t->table.columns[3], (int64_t)e->event_no);
     }
-    send(t, "INSERT INTO event_key(key,content,event_no) SELECT * FROM unnest($1,$2,$3)");
+    send(t, "INSERT INTO event_key SELECT * FROM unnest($1,$2,$3,$4)");
 }
 
 static void write_reversals(struct postgresql_target *t, const struct copy_chunk *c)

@@ -139,8 +139,8 @@ enum pg_fate pg_resend(struct postgresql_store *s, struct pg *pg, void *what)
     pg_begin(pg, false);
     args_int(pg_args(pg), PG_INT4, resend->account_no);
     args_key(&pg->args, event_key(&s->secret, resend->account_no, resend->event_id));
-    int at = pg_query(
-        pg, "SELECT event_no," PERIOD_OF_EVENT("$1", "event_no") " FROM event_key WHERE key=$2");
+    int at = pg_query(pg, "SELECT event_no," PERIOD_OF_EVENT(
+                              "$1", "event_no") " FROM event_key WHERE account_no=$1 AND key=$2");
     enum pg_fate fate = pg_sync(pg);
     if (fate != PG_OK)
         return fate;

@@ -50,10 +50,9 @@ static void ask_keys(struct pg_intake *in)
     }
     args_table(pg_args(in->pg), &t);
     in->at_keys = pg_query_prepared(
-        in->pg,
-        "SELECT u.i,k.content,k.event_no," PERIOD_OF_EVENT(
-            "u.a",
-            "k.event_no") " FROM unnest($1,$2,$3) AS u(i,a,k) JOIN event_key k ON k.key=u.k");
+        in->pg, "SELECT u.i,k.content,k.event_no," PERIOD_OF_EVENT(
+                    "u.a", "k.event_no") " FROM unnest($1,$2,$3) AS u(i,a,k) JOIN event_key k ON "
+                                         "k.account_no=u.a AND k.key=u.k");
     table_free(&t);
 }
 

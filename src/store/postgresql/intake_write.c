@@ -39,19 +39,20 @@ static void write_bodies(struct pg_intake *in)
 static void write_keys(struct pg_intake *in)
 {
     struct pg_table *t = &in->side->table;
-    table_begin(t, "ull");
+    table_begin(t, "iull");
     for (size_t i = 0; i < in->count; i++) {
         const struct event *e = &in->items[i].event;
         if (!in->items[i].accepted)
             continue;
-        column_key(&t->columns[0], e->key);
-        column_int(&t->columns[1], (int64_t)e->content);
-        column_int(&t->columns[2], (int64_t)e->event_no);
+        column_int(&t->columns[0], e->account_no);
+        column_key(&t->columns[1], e->key);
+        column_int(&t->columns[2], (int64_t)e->content);
+        column_int(&t->columns[3], (int64_t)e->event_no);
     }
     if (table_rows(t) == 0)
         return;
     args_table(pg_args(in->pg), t);
-    pg_query_prepared(in->pg, "INSERT INTO event_key SELECT * FROM unnest($1,$2,$3)");
+    pg_query_prepared(in->pg, "INSERT INTO event_key SELECT * FROM unnest($1,$2,$3,$4)");
 }
 
 static void write_reversals(struct pg_intake *in)

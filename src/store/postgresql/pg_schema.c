@@ -15,9 +15,8 @@
 #define COUNT_COLUMN(name) "," #name " bigint"
 #define COUNT_COLUMNS DELIVERY_STATS_COLUMNS(COUNT_COLUMN)
 
-/* Every key begins with the account, so that the tables can be distributed by it; that of
- * event_key is a hash of the account, too. There are no sequences: an event's number comes from its
- * account's row. */
+/* Every key begins with the account, so that the tables can be distributed by it. There are no
+ * sequences: an event's number comes from its account's row. */
 static const char *const version_1[] = {
     "CREATE TABLE meta(name text PRIMARY KEY, value bytea NOT NULL)",
     "CREATE TABLE account(account_no int PRIMARY KEY, last_event_no bigint NOT NULL,"
@@ -27,8 +26,8 @@ static const char *const version_1[] = {
     "CREATE TABLE app(app_no bigint PRIMARY KEY, account_no int NOT NULL)",
     "CREATE TABLE total(account_no int PRIMARY KEY, pending bigint NOT NULL,"
     " delivered bigint NOT NULL, dead bigint NOT NULL) WITH (fillfactor=50)",
-    "CREATE TABLE event_key(key uuid PRIMARY KEY, content bigint NOT NULL,"
-    " event_no bigint NOT NULL) PARTITION BY HASH(key)",
+    "CREATE TABLE event_key(account_no int, key uuid, content bigint NOT NULL,"
+    " event_no bigint NOT NULL, PRIMARY KEY(account_no,key)) PARTITION BY HASH(account_no)",
     "DO $$ BEGIN FOR i IN 0..15 LOOP EXECUTE format('CREATE TABLE event_key_%s PARTITION OF"
     " event_key FOR VALUES WITH (MODULUS 16, REMAINDER %s)', i, i); END LOOP; END $$",
     /* Wide columns first, so that alignment leaves no gaps; keys, too: two numbers of 4 bytes, then
