@@ -80,7 +80,7 @@ static void says_what_is_wrong(void)
     check_refused("--listen", "ADDR:PORT");
     check_refused("--loops 1 --loops 2", "twice");
     check_refused("--operator-key x", "POSTBACKD_OPERATOR_KEY");
-    check_refused("--config /nowhere/at/all", "cannot be read");
+    check_refused("--config /nowhere/at/all", "/nowhere/at/all: No such file");
     check_refused("--secret x", "no option --secret");
     check_refused("one two three", "too many");
 }
