@@ -12,6 +12,7 @@ import signal
 import socket
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -26,6 +27,11 @@ DAEMON_CORE, LOAD_CORE = CORES[0], CORES[-1]
 
 def pinned(core, command):
     return ["taskset", "-c", str(core)] + [str(c) for c in command]
+
+
+def argument(at, otherwise):
+    """The number at that place of the command line."""
+    return type(otherwise)(sys.argv[at]) if len(sys.argv) > at else otherwise
 
 
 def free_port():
@@ -120,9 +126,12 @@ def ages(port):
 
 
 class Daemon:
-    def __init__(self, core=DAEMON_CORE, options=(), store=None, uri=None, within=()):
-        """On SQLite in the folder `store`, or on PostgreSQL. within: a command that runs it."""
-        self.dir = Path(store or tempfile.mkdtemp(prefix="bench-store-", dir=os.environ.get("BENCH_DIR")))
+    def __init__(self, core=DAEMON_CORE, options=(), store=None, kept=None, uri=None, within=()):
+        """On SQLite in the folder `store`, or on PostgreSQL. kept: a folder that is used and outlives the
+        bench, made if it is not there. within: a command that runs it."""
+        self.dir = Path(kept or store or tempfile.mkdtemp(prefix="bench-store-", dir=os.environ.get("BENCH_DIR")))
+        self.is_kept, self.is_new = bool(kept), not self.dir.exists() or not kept
+        self.dir.mkdir(parents=True, exist_ok=True)
         self.uri = uri or "sqlite:%s" % self.dir
         self.master_key = {"POSTBACKD_MASTER_KEY": MASTER_KEY} if uri else {}  # a folder has its own, for bench/fill
         self.core, self.options, self.within, self.port = core, options, within, free_port()
@@ -202,7 +211,8 @@ class Daemon:
 
     def close(self):
         self.stop()
-        shutil.rmtree(self.dir, ignore_errors=True)
+        if not self.is_kept:
+            shutil.rmtree(self.dir, ignore_errors=True)
 
 
 class Reader:

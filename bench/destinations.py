@@ -5,10 +5,9 @@ address each. Two daemons on one core take turns; the goal is that 1,000 are not
     bench/destinations.py [EVENTS per run] [PAIRS]
 """
 import statistics
-import sys
 import time
 
-from common import Daemon, Sink, header, row, spread
+from common import Daemon, Sink, argument, header, row, spread
 
 APPS = 1000
 OK = 'postbackd_attempts_total{result="ok"}'
@@ -24,8 +23,8 @@ def run(daemon, events):
 
 
 def main():
-    events = int(sys.argv[1]) if len(sys.argv) > 1 else 200000
-    pairs = int(sys.argv[2]) if len(sys.argv) > 2 else 5
+    events = argument(1, 200000)
+    pairs = argument(2, 5)
     sink, one, many = Sink(), Daemon(), Daemon()
     try:
         one.accounts(APPS, lambda i: "http://127.0.0.1:%d/app/%d" % (sink.port, i))

@@ -9,10 +9,9 @@ posts bodies of the same size over the same scheme, in the same run.
     bench/drain.py [EVENTS per run] [RUNS]
 """
 import statistics
-import sys
 import time
 
-from common import Daemon, Sink, header, parts, row, spread, wrk
+from common import Daemon, Sink, argument, header, parts, row, spread, wrk
 
 APPS = 100
 OK = 'postbackd_attempts_total{result="ok"}'
@@ -59,8 +58,8 @@ def measure(scheme, events, runs):
 
 
 def main():
-    events = int(sys.argv[1]) if len(sys.argv) > 1 else 300000
-    runs = int(sys.argv[2]) if len(sys.argv) > 2 else 3
+    events = argument(1, 300000)
+    runs = argument(2, 3)
     header()
     for scheme in ("http", "https"):
         measure(scheme, events, runs)

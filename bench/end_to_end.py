@@ -12,10 +12,9 @@ store and are read back from there.
     bench/end_to_end.py [EVENTS of a stream] [PRELOAD] [RUNS] [EVENTS of a burst; 0: none]
 """
 import statistics
-import sys
 import time
 
-from common import Daemon, Sink, header, parts, row, spread, wrk
+from common import Daemon, Sink, argument, header, parts, row, spread, wrk
 
 
 ATTEMPTS = 'postbackd_attempts_total{result="ok"}'
@@ -63,10 +62,10 @@ class Load:
 
 
 def main():
-    events = int(sys.argv[1]) if len(sys.argv) > 1 else 600000
-    preload = int(sys.argv[2]) if len(sys.argv) > 2 else 2000000
-    runs = int(sys.argv[3]) if len(sys.argv) > 3 else 5
-    burst_events = int(sys.argv[4]) if len(sys.argv) > 4 else 400000
+    events = argument(1, 600000)
+    preload = argument(2, 2000000)
+    runs = argument(3, 5)
+    burst_events = argument(4, 400000)
     stream, burst = Load("end to end", events, 100), Load("burst", burst_events, 2000)
     loads = [stream, burst] if burst_events else [stream]
     sink, daemon = Sink(), Daemon()

@@ -18,7 +18,7 @@ import sys
 import threading
 import time
 
-from common import BUILD, LOAD_CORE, Daemon, ages, free_port, header, pinned, row, wait_port
+from common import BUILD, LOAD_CORE, Daemon, ages, argument, free_port, header, pinned, row, wait_port
 
 HEALTHY, ERRORS, NONSENSE = 100, 3, 1
 CALIBRATION = 200000
@@ -80,8 +80,8 @@ def watch(daemon, port, loads):
 
 
 def main():
-    minutes = float(sys.argv[1]) if len(sys.argv) > 1 else 30
-    share = float(sys.argv[2]) if len(sys.argv) > 2 else 0.7
+    minutes = argument(1, 30.0)
+    share = argument(2, 0.7)
     port = free_port()
     sink = subprocess.Popen(pinned(LOAD_CORE, [BUILD / "bench" / "sink", port]))
     bad = subprocess.Popen(pinned(LOAD_CORE, [BUILD / "bench" / "bad"]), stdout=subprocess.PIPE, text=True)

@@ -12,10 +12,9 @@ are random. The daemon's store grows from pair to pair, the loop begins anew.
 import re
 import statistics
 import subprocess
-import sys
 import time
 
-from common import BUILD, DAEMON_CORE, Daemon, header, pinned, row, spread
+from common import BUILD, DAEMON_CORE, Daemon, argument, header, pinned, row, spread
 
 BATCH = 256  # as in ingest_store.h
 
@@ -28,9 +27,9 @@ def bare(events, preload, folder):
 
 
 def main():
-    events = int(sys.argv[1]) if len(sys.argv) > 1 else 300000
-    preload = int(sys.argv[2]) if len(sys.argv) > 2 else 300000
-    pairs = int(sys.argv[3]) if len(sys.argv) > 3 else 5
+    events = argument(1, 300000)
+    preload = argument(2, 300000)
+    pairs = argument(3, 5)
     daemon = Daemon()
     try:
         daemon.accounts(100, lambda i: "http://127.0.0.1:9/app/%d" % i)

@@ -10,10 +10,10 @@ and one bare POST to the same sink, at the same rate.
 import json
 import statistics
 import subprocess
-import sys
 import time
 
-from common import BUILD, DAEMON_CORE, LOAD_CORE, Daemon, ages, free_port, header, pinned, row, spread, wait_port
+from common import (BUILD, DAEMON_CORE, LOAD_CORE, Daemon, ages, argument, free_port, header, pinned, row, spread,
+                    wait_port)
 
 
 def bare(daemon, port, rounds, rate):
@@ -33,9 +33,9 @@ def arrived(daemon, port, events, rate):
 
 
 def main():
-    seconds = int(sys.argv[1]) if len(sys.argv) > 1 else 8
-    rate = int(sys.argv[2]) if len(sys.argv) > 2 else 1000
-    runs = int(sys.argv[3]) if len(sys.argv) > 3 else 5
+    seconds = argument(1, 8)
+    rate = argument(2, 1000)
+    runs = argument(3, 5)
     port = free_port()
     sink = subprocess.Popen(pinned(LOAD_CORE, [BUILD / "bench" / "sink", port]))
     daemon = Daemon()

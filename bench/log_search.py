@@ -12,25 +12,22 @@ it is not there. Latency is that of 300 single events a second to bench/sink, wi
 people who click through all the searches, in alternating slices.
 """
 import datetime
-import os
 import statistics
 import subprocess
 import sys
 import threading
 import time
 
-from common import BUILD, DAEMON_CORE, LOAD_CORE, Daemon, Reader, ages, free_port, header, pinned, row, spread, wait_port
+from common import (BUILD, DAEMON_CORE, LOAD_CORE, Daemon, Reader, ages, argument, free_port, header, pinned, row,
+                    spread, wait_port)
 
 APPS, RATE, SLICE_S, SLICES, PEOPLE, PAUSE_S = 20, 300, 10, 4, 4, 0.25
 
 
 def filled(callbacks, sink_port, kept=None):
-    made = not kept or not os.path.exists(kept)
-    if kept and made:
-        os.makedirs(kept)
-    daemon = Daemon(DAEMON_CORE, store=kept)
+    daemon = Daemon(DAEMON_CORE, kept=kept)
     url = "http://127.0.0.1:%d/" % sink_port
-    if made:
+    if daemon.is_new:
         daemon.accounts(APPS, lambda i: url, partners=1)
         daemon.stop()
         daemon.fill(callbacks, 0, APPS, "log-of-callbacks")
@@ -116,9 +113,9 @@ def clicked_slice(daemon, port, queries, took):
 
 
 def main():
-    large = int(sys.argv[1]) if len(sys.argv) > 1 else 10000000
-    small = int(sys.argv[2]) if len(sys.argv) > 2 else 100000
-    rounds = int(sys.argv[3]) if len(sys.argv) > 3 else 15
+    large = argument(1, 10000000)
+    small = argument(2, 100000)
+    rounds = argument(3, 15)
     kept = sys.argv[4] if len(sys.argv) > 4 else None
     port, daemons = free_port(), []
     sink = subprocess.Popen(pinned(LOAD_CORE, [BUILD / "bench" / "sink", port]))
@@ -139,10 +136,7 @@ def main():
         row("their searches meanwhile, ms", spread(took))
     finally:
         for daemon in daemons:
-            if str(daemon.dir) == kept:
-                daemon.stop()
-            else:
-                daemon.close()
+            daemon.close()
         sink.terminate()
         sink.wait()
 

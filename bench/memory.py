@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 
-from common import KEY, Daemon, Sink, header, memory_parts, row
+from common import KEY, Daemon, Sink, argument, header, memory_parts, row
 
 GOAL_MIB = 192
 APPS = 100
@@ -95,7 +95,7 @@ def case(name, steps, options=()):
 
 
 def main():
-    events = int(sys.argv[1]) if len(sys.argv) > 1 else 400000
+    events = argument(1, 400000)
     wanted = sys.argv[2:]
     large = events // 20
     cases = {

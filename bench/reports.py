@@ -10,10 +10,9 @@ turns from both; the events differ, the rows do not.
 import datetime
 import json
 import statistics
-import sys
 import time
 
-from common import DAEMON_CORE, Daemon, header, row, spread
+from common import DAEMON_CORE, Daemon, argument, header, row, spread
 
 CLIENTS, DAYS = 50, 366
 REPORTS = ("earnings", "arpdau", "survey-attempts", "conversions", "active-panelist")
@@ -37,9 +36,9 @@ def read(daemon, report, last):
 
 
 def main():
-    large = int(sys.argv[1]) if len(sys.argv) > 1 else 5000000
-    small = int(sys.argv[2]) if len(sys.argv) > 2 else 50000
-    rounds = int(sys.argv[3]) if len(sys.argv) > 3 else 9
+    large = argument(1, 5000000)
+    small = argument(2, 50000)
+    rounds = argument(3, 9)
     last = datetime.datetime.now(datetime.timezone.utc).date()
     daemons = []
     try:

@@ -8,23 +8,21 @@ Both stores are filled directly (bench/fill.c): one account of 50 apps with a cl
 the last 366 days, a hundred of each panelist, all final; those of the last 30 days have their bodies
 and attempts, older ones are as purging leaves them. DIR: the larger store, used and kept, made when
 it is not there; without it, BENCH_DIR says where both are made. A million callbacks take 16 s of CPU
-and 0.5 GB to fill: expect an hour and 50 GB for 100 million. The rounds take ten minutes more on a
-quiet machine.
+and 0.5 GB to fill: expect an hour and 50 GB for 100 million.
 
 Rates are of a whole run: taken in and durable (nothing to send), and sent to delivered and recorded.
 A start is timed from exec to the first callback that arrives, after SIGKILL with the journal at its
 bound. Memory is read when all that is done.
 """
 import json
-import os
 import random
 import statistics
 import subprocess
 import sys
 import time
 
-from common import (BUILD, DAEMON_CORE, LOAD_CORE, Daemon, Reader, Sink, ages, free_port, header, memory_parts, pinned,
-                    row, spread, until_arrived, wait_port)
+from common import (BUILD, DAEMON_CORE, LOAD_CORE, Daemon, Reader, Sink, ages, argument, free_port, header,
+                    memory_parts, pinned, row, spread, until_arrived, wait_port)
 
 APPS, DAYS, KNOWN, RUN_EVENTS, RESTARTS = 50, 366, 200, 100000, 3
 REPORTS = ("earnings", "arpdau", "survey-attempts", "conversions", "active-panelist")
@@ -32,11 +30,8 @@ DELIVERED = 'postbackd_attempts_total{result="ok"}'
 
 
 def filled(callbacks, url, kept=None):
-    made = not kept or not os.path.exists(kept)
-    if kept and made:
-        os.makedirs(kept)
-    daemon = Daemon(DAEMON_CORE, store=kept)
-    if made:
+    daemon = Daemon(DAEMON_CORE, kept=kept)
+    if daemon.is_new:
         daemon.accounts(APPS, lambda i: url, partners=1)
         daemon.stop()
         began = time.monotonic()
@@ -165,9 +160,9 @@ def print_figures(small, large):
 
 
 def main():
-    large = int(sys.argv[1]) if len(sys.argv) > 1 else 100000000
-    small = int(sys.argv[2]) if len(sys.argv) > 2 else 1000000
-    rounds = int(sys.argv[3]) if len(sys.argv) > 3 else 9
+    large = argument(1, 100000000)
+    small = argument(2, 1000000)
+    rounds = argument(3, 9)
     kept = sys.argv[4] if len(sys.argv) > 4 else None
     port, perfect, daemons = free_port(), Sink(), []
     sink = subprocess.Popen(pinned(LOAD_CORE, [BUILD / "bench" / "sink", port]))
@@ -181,10 +176,7 @@ def main():
         print_figures(*both)
     finally:
         for daemon in daemons:
-            if str(daemon.dir) == kept:
-                daemon.stop()
-            else:
-                daemon.close()
+            daemon.close()
         perfect.close()
         sink.terminate()
         sink.wait()

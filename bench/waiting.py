@@ -10,13 +10,12 @@ with every kind of read, so that every cache has had its use. The restart is aft
 journal at its bound: two memtables full and none of it in SQLite. DIR: a store to use and keep,
 made when it is not there.
 """
-import os
 import subprocess
 import sys
 import time
 
-from common import (BUILD, LOAD_CORE, Daemon, ages, free_port, header, memory_parts, pinned, read_everything, row, spread,
-                    until_arrived, wait_port)
+from common import (BUILD, LOAD_CORE, Daemon, ages, argument, free_port, header, memory_parts, pinned, read_everything,
+                    row, spread, until_arrived, wait_port)
 
 RESTARTS = 3
 
@@ -42,18 +41,15 @@ def restart(daemon, port, lanes):
 
 
 def main():
-    waiting = int(sys.argv[1]) if len(sys.argv) > 1 else 1000000
-    lanes = int(sys.argv[2]) if len(sys.argv) > 2 else 100
+    waiting = argument(1, 1000000)
+    lanes = argument(2, 100)
     kept = sys.argv[3] if len(sys.argv) > 3 else None
-    made = not kept or not os.path.exists(kept)
-    if kept and made:
-        os.makedirs(kept)
     port, dead = free_port(), free_port()
     sink = subprocess.Popen(pinned(LOAD_CORE, [BUILD / "bench" / "sink", port]))
-    daemon = Daemon(store=kept)
+    daemon = Daemon(kept=kept)
     try:
         wait_port(port)
-        if made:
+        if daemon.is_new:
             daemon.accounts(lanes + 1, lambda i: "http://127.0.0.1:%d/" % port if i == lanes
                             else "http://127.1.%d.%d:%d/" % (i // 250, i % 250 + 1, dead))
             time.sleep(2)
@@ -64,7 +60,7 @@ def main():
         idle, idle_parts = daemon.rss_mib(), memory_parts(daemon)
         daemon.stop()
         began = time.monotonic()
-        if made:
+        if daemon.is_new:
             daemon.fill(waiting, 0, lanes)
         took = time.monotonic() - began
         daemon.start()
@@ -87,10 +83,7 @@ def main():
         row("memory then, MiB, at most", spread([r[2] for r in restarts]))
         row("memory 15 s later, MiB", spread([r[3] for r in restarts]))
     finally:
-        if kept:
-            daemon.stop()
-        else:
-            daemon.close()
+        daemon.close()
         sink.terminate()
         sink.wait()
 
