@@ -10,17 +10,15 @@ bool query_decode(struct arena *arena, struct str text, bool plus_is_space, stru
 {
     char *out = arena_alloc(arena, text.n + 1);
     size_t n = 0;
-    for (size_t i = 0; i < text.n; i++) {
-        char c = text.p[i];
-        if (c == '%') {
-            int high = i + 2 < text.n ? hex_value(text.p[i + 1]) : -1;
-            int low = i + 2 < text.n ? hex_value(text.p[i + 2]) : -1;
-            if (high < 0 || low < 0)
+    while (text.n > 0) {
+        char c;
+        if (!str_take_percent(&text, &c)) {
+            c = text.p[0];
+            if (c == '%')
                 return false;
-            c = (char)(high * 16 + low);
-            i += 2;
-        } else if (c == '+' && plus_is_space) {
-            c = ' ';
+            if (c == '+' && plus_is_space)
+                c = ' ';
+            text = (struct str){text.p + 1, text.n - 1};
         }
         if (c == '\0')
             return false;

@@ -24,6 +24,17 @@ bool str_eq_nocase(struct str a, const char *literal)
     return a.p && a.n == strlen(literal) && strncasecmp(a.p, literal, a.n) == 0;
 }
 
+bool str_take_percent(struct str *text, char *ret)
+{
+    bool is_whole = text->n >= 3 && text->p[0] == '%';
+    int high = is_whole ? hex_value(text->p[1]) : -1, low = is_whole ? hex_value(text->p[2]) : -1;
+    if (high < 0 || low < 0)
+        return false;
+    *ret = (char)(high << 4 | low);
+    *text = (struct str){text->p + 3, text->n - 3};
+    return true;
+}
+
 struct str str_cut(struct str *rest, char sep)
 {
     if (!rest->p)

@@ -60,6 +60,10 @@ static inline int hex_value(char c)
     return -1;
 }
 
+/* Takes a percent-encoded byte off the front (RFC 3986, 2.1). False: `*text` does not begin with
+ * one, and nothing is taken. */
+bool str_take_percent(struct str *text, char *ret);
+
 /* Bytes order, shorter first on a tie: what RFC-style "sorted by bytes" means. */
 int str_cmp(struct str a, struct str b);
 bool str_has_prefix(struct str s, const char *prefix);

@@ -198,24 +198,21 @@ static bool take_userinfo(struct arena *arena, struct str given, struct url *url
     char *to = arena_alloc(arena, given.n + 1);
     size_t n = 0;
     bool colon = false;
-    for (size_t i = 0; i < given.n; i++) {
-        char c = given.p[i];
+    while (given.n > 0) {
+        char c = given.p[0];
         if (c == '%') {
-            int high = i + 2 < given.n ? hex_value(given.p[i + 1]) : -1;
-            int low = i + 2 < given.n ? hex_value(given.p[i + 2]) : -1;
-            if (high < 0 || low < 0)
+            if (!str_take_percent(&given, &c))
                 return fail(ret_why, "a % in the user or password of a URL is followed by two "
                                      "hexadecimal digits");
-            c = (char)(high << 4 | low);
-            i += 2;
             /* RFC 7617, section 2: no control characters, no colon in the user. */
             if ((unsigned char)c < 0x20 || c == 0x7f || (c == ':' && !colon))
                 return fail(ret_why, "the user of a URL has no colon, and neither user nor "
                                      "password has control characters");
         } else if (!userinfo_char(c)) {
             return fail(ret_why, "percent-encode special characters in the user and password");
-        } else if (c == ':') {
-            colon = true;
+        } else {
+            colon |= c == ':';
+            given = (struct str){given.p + 1, given.n - 1};
         }
         to[n++] = c;
     }

@@ -193,23 +193,25 @@ void url_encode(struct buf *to, struct str text)
  * A slash is one of them as well on Windows, and servlet containers ignore what follows a ';'. */
 #define DECODED_SLASHES "/\\;"
 
-static int hex_digit(char c)
+/* Takes what a server sees as one segment off `*rest`, with the slash behind it. Returns how many
+ * dots it has if it is "." or "..", otherwise 0; *ret_slash is the rest from the slash on. */
+static size_t take_step(struct str *rest, struct str *ret_slash)
 {
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c = (char)(c | 0x20);
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-/* Takes one byte off the text, decoded if it is percent-encoded. */
-static char take_decoded(struct str *text)
-{
-    char c = text->p[0];
-    int high = c == '%' && text->n >= 3 ? hex_digit(text->p[1]) : -1;
-    int low = high >= 0 ? hex_digit(text->p[2]) : -1;
-    size_t n = low >= 0 ? 3 : 1;
-    *text = (struct str){text->p + n, text->n - n};
-    return low >= 0 ? (char)(high << 4 | low) : c;
+    size_t bytes = 0, dots = 0;
+    char c = '\0';
+    *ret_slash = *rest;
+    while (rest->n > 0) {
+        if (!str_take_percent(rest, &c)) {
+            c = rest->p[0];
+            *rest = (struct str){rest->p + 1, rest->n - 1};
+        }
+        if (char_in(c, DECODED_SLASHES))
+            break;
+        *ret_slash = *rest;
+        dots += c == '.';
+        bytes++;
+    }
+    return dots == bytes && dots <= 2 ? dots : 0;
 }
 
 /* A value must not leave the folder that its URL names. Many servers decode the path, once, before
@@ -220,27 +222,14 @@ static void end_segment(struct buf *to, size_t begin)
     struct buf sent = {0};
     buf_add(&sent, to->p + begin, to->n - begin);
     to->n = begin;
-    struct str rest = buf_str(&sent);
-    while (rest.n > 0) {
-        struct str after = rest, before_slash = rest;
-        size_t decoded = 0, dots = 0;
-        bool is_slash = false;
-        while (after.n > 0 && !is_slash) {
-            before_slash = after;
-            char c = take_decoded(&after);
-            is_slash = char_in(c, DECODED_SLASHES);
-            dots += c == '.';
-            decoded += !is_slash;
-        }
-        if (!is_slash)
-            before_slash = after;
-        if (dots == decoded && (dots == 1 || dots == 2)) {
-            while (dots-- > 0)
-                buf_add_c(to, "%252E");
-            rest = before_slash;
-        }
-        buf_add(to, rest.p, (size_t)(after.p - rest.p));
-        rest = after;
+    for (struct str rest = buf_str(&sent), slash, from; rest.n > 0;) {
+        from = rest;
+        size_t dots = take_step(&rest, &slash);
+        if (dots > 0)
+            from = slash;
+        while (dots-- > 0)
+            buf_add_c(to, "%252E");
+        buf_add(to, from.p, (size_t)(rest.p - from.p));
     }
     buf_free(&sent);
 }
