@@ -1,5 +1,6 @@
-/* The rest of the directory's functions. Entries are put in and removed only on the thread that
- * makes changes (changes.h); lists can be read on any thread. Look-ups are in accounts.h. */
+/* Puts entries into the directory, removes keys, and lists entries. Only the thread that makes
+ * changes (changes.h) puts and removes; lists can be read on any thread. Look-ups are in
+ * accounts.h. */
 #pragma once
 
 #include "accounts/accounts.h"

@@ -2,11 +2,11 @@
  * control thread, where users change; a mail under way is the mailer's, which ends it on a thread
  * of its own.
  *
- * Accounts take turns, and each has at most one mail under way. There are two kinds of waits. Where
- * the server was reached and told whom a mail is for, a failure is of that mail, and only it waits
- * (hold_up), the longer the more often it failed. Where it was not, all wait: until
- * something was taken again, one mail is begun at the end of each wait, and the next one is longer.
- */
+ * Accounts take turns, and each has at most one mail under way. There are two kinds of waits:
+ * - The server was reached and told whom the mail is for: only this mail waits (hold_up), longer
+ *   after each failure.
+ * - It was not reached, or took no mail at all: all mails wait (hold_up_all). At the end of the
+ * wait one mail is begun, and if it fails in the same way the next wait is longer. */
 #include "services/link_mail.h"
 
 #include "base/alloc.h"
@@ -212,8 +212,7 @@ static void let_go(struct link_mail *lm, const struct user *u)
 {
     struct link_wait *wait = find_wait(lm, u->user_no);
     if (wait)
-        wait->due_mono_ms = INT64_MIN / 2;
-    forget_old_waits(lm, env_mono_ms(lm->options.env));
+        memmove(wait, wait + 1, (size_t)(lm->waits + lm->wait_count-- - wait - 1) * sizeof *wait);
 }
 
 /* The server is away, or may be, as long as it has taken nothing since. */

@@ -382,10 +382,8 @@ static bool is_draining(const struct member *m)
     return false;
 }
 
-static int64_t step_ms(const struct pg_nodes *n)
+static int64_t look_step_ms(const struct pg_nodes *n)
 {
-    if (is_draining(&n->member))
-        return STEP_DRAINING_MS;
     return n->lapse_revision > 0 ? STEP_CATCHING_UP_MS : STEP_MS;
 }
 
@@ -397,7 +395,8 @@ void *pg_nodes_main(void *arg)
     int64_t due_mono_ms = 0, look_mono_ms = 0;
     bool good = true;
     pthread_setname_np(pthread_self(), "store-nodes");
-    while (!queue_has_any(&s->to_nodes, step_ms(n))) {
+    while (!queue_has_any(&s->to_nodes,
+                          is_draining(&n->member) ? STEP_DRAINING_MS : look_step_ms(n))) {
         int32_t busy[SHARDS];
         int64_t now = env_mono_ms(env_real());
         bool leaving = atomic_load(&n->leaving);
@@ -411,7 +410,7 @@ void *pg_nodes_main(void *arg)
         good = reached && (!is_due || turn(n) == PG_OK) && look_at_changes(s) == PG_OK;
         if (good || !reached || !was_good) /* one broken connection is not reported */
             pg_store_note_away(s, &n->pg, !good);
-        look_mono_ms = now + (n->lapse_revision > 0 ? STEP_CATCHING_UP_MS : STEP_MS);
+        look_mono_ms = now + look_step_ms(n);
         if (is_due || !good)
             due_mono_ms = good ? now + NODE_RENEW_MS : 0;
     }
