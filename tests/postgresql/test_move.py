@@ -128,7 +128,7 @@ class Load:
         for outbox in self.outboxes:
             outbox.wait_more()
 
-    def end(self):
+    def end(self, may_come_twice=False):
         """Nothing is lost, and nothing counts or comes twice."""
         for thread in (*self.outboxes, self.probe):
             thread.end()
@@ -141,7 +141,7 @@ class Load:
         eventually(lambda: max(n.metrics()["postbackd_books_round_age_seconds"] for n in self.nodes) >= 0, 60,
                    what="the books were checked")
         assert all(n.metrics()["postbackd_books_wrong"] == 0 for n in self.nodes)
-        assert twice == 0
+        assert twice == 0 or may_come_twice
 
 
 def rows_of(uri):
@@ -273,8 +273,7 @@ def test_a_move_that_is_held_up_in_the_switch_keeps_others_away(pair, receiver):
     move(pair.old, pair.new)
     assert is_fenced(pair.old) and not is_fenced(pair.new)
     load.wait_more()
-    for thread in (*load.outboxes, load.probe):
-        thread.end()  # callbacks may come twice: leases end while no database can be written
+    load.end(may_come_twice=True)  # leases end while no database can be written
     check_same(pair, pair.new, pair.old)
 
 
