@@ -2,6 +2,7 @@
 protocol has it (sd_listen_fds(3), sd_notify(3)). The tests play the manager."""
 import contextlib
 import ctypes
+import fcntl
 import os
 import re
 import select
@@ -36,13 +37,18 @@ class ActivatedDaemon(Daemon):
         return as_manager(super().command(), self.fds)
 
 
+def high(s):
+    """The socket, too, high above 3, so that the shell can move it there. A free number: another thread
+    of the tests may have any."""
+    return fcntl.fcntl(s.fileno(), fcntl.F_DUPFD, 60)
+
+
 @pytest.fixture
 def listener():
-    # High above 3, so that the shell can move it there.
     with socket.socket() as first:
         first.bind(("127.0.0.1", 0))
         first.listen(16)
-        fd = os.dup2(first.fileno(), 60)
+        fd = high(first)
     with socket.socket(fileno=fd) as s:
         yield s
 
@@ -128,7 +134,7 @@ def test_the_socket_of_another_process_is_left_alone(own_daemon, listener):
 def test_what_will_not_do_is_refused_in_one_line(tmp_path, count):
     """A socket that does not listen; more than one."""
     with socket.socket() as s:
-        fd = os.dup2(s.fileno(), 60)
+        fd = high(s)
     try:
         done = subprocess.run(as_manager([BINARY, "serve", "--store", "sqlite:%s" % (tmp_path / "store")], [fd] * count),
                               pass_fds=(fd,), capture_output=True, timeout=30 * PATIENCE, check=False)
