@@ -491,3 +491,27 @@ def test_a_key_file_is_told_of(places, tmp_path):
     assert status == 0 and "master.key" in err and "POSTBACKD_MASTER_KEY" in err, err
     database.env["POSTBACKD_MASTER_KEY"] = (first.directory / "store" / "master.key").read_text()
     database.start()
+
+
+def test_bodies_are_kept_for_as_long_in_every_store(places, receiver):
+    first, database, second = places["first"], places["database"], places["second"]
+    first.start()
+    account = Account(first, receiver.url)
+    first.api().events([account.event("e")])
+    first.api().wait_state("e", account.partner_id, "delivered")
+    first.stop()
+    in_sqlite(first, "INSERT INTO final_late VALUES(1,20700)")
+    must_copy(first.store(), database.store())
+    assert sql(database.store(), "SELECT final_day FROM final_late") == "20700"
+    must_copy(database.store(), second.store())
+    assert in_sqlite(second, "SELECT segment,final_day FROM final_late") == [(1, 20700)]
+
+
+def in_sqlite(daemon, text):
+    db = sqlite3.connect(daemon.directory / "store" / "postbackd.db")
+    try:
+        rows = db.execute(text).fetchall()
+        db.commit()
+        return rows
+    finally:
+        db.close()

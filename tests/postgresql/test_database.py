@@ -65,15 +65,17 @@ def test_a_stop_does_not_wait_for_a_server_that_hangs(server, database_daemon, r
         server.signal(signal.SIGCONT)
 
 
+OTHERS = "SELECT %s FROM pg_stat_activity WHERE datname=current_database() AND pid<>pg_backend_pid()"
+
+
 def test_every_connection_is_cut_again_and_again(database, database_daemon, receiver):
     daemon = database_daemon.start()
     account = Account(daemon, receiver.url)
     operator = Operator(daemon, account, size=5)
     operator.start()
     for _ in range(25):
-        sql(database, "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
-                      " WHERE datname=current_database() AND pid<>pg_backend_pid()")
-        time.sleep(0.12)
+        sql(database, OTHERS % "count(pg_terminate_backend(pid))")
+        eventually(lambda: int(sql(database, OTHERS % "count(*)")) > 0, what="it has connected again")
     operator.end()
     assert operator.acknowledged
     check_all(daemon, account, receiver, operator.acknowledged)

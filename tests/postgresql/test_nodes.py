@@ -462,13 +462,22 @@ def test_a_node_ends_while_a_recovery_is_counted(cluster, database, receiver):
     account = cluster.accounts(1, receiver.url, a)[0]
     a.api().events([account.event("e")])
     a.api().wait_state("e", account.partner_id, "delivered")
-    with Session(database) as session:
-        session.say("BEGIN; LOCK TABLE event; SELECT 'locked';")
+    lock = "BEGIN; LOCK TABLE event; SELECT 'locked';"
+
+    def wait_for_waiting(query):
+        eventually(lambda: sql(database, "SELECT count(*) FROM pg_stat_activity WHERE query LIKE"
+                                         " '%s' AND wait_event_type='Lock'" % query) == "1", what=query + " waits")
+
+    with Session(database) as before, Session(database) as counting:
+        assert before.say(lock) == "locked"
         asked = ask(a, "/api/v1/callbacks/recover?partnerId=" + account.partner_id, {
             "From": "2020-01-01T00:00:00Z", "To": "2099-01-01T00:00:00Z", "States": ["dead"]})
-        eventually(lambda: sql(database, "SELECT count(*) FROM pg_stat_activity WHERE query LIKE"
-                                         " '%GROUP BY app_no%' AND wait_event_type='Lock'") == "1",
-                   what="it is being counted")
+        wait_for_waiting("%ORDER BY%DESC%")  # for the newest event
+        counting.begin_to_say(lock)
+        wait_for_waiting("%LOCK TABLE event%")
+        assert before.say("COMMIT; SELECT 'let go';") == "let go"
+        assert counting.hear() == "locked"
+        wait_for_waiting("%GROUP BY app_no%")
         a.process.send_signal(signal.SIGTERM)
         let_go(asked)
     assert a.process.wait(60 * PATIENCE) == 0, a.log_text()[-2000:]

@@ -162,8 +162,14 @@ class Session:
 
     def say(self, text):
         """The first line of the answer, which there must be."""
+        self.begin_to_say(text)
+        return self.hear()
+
+    def begin_to_say(self, text):
         self.process.stdin.write(text + "\n")
         self.process.stdin.flush()
+
+    def hear(self):
         return self.process.stdout.readline().rstrip("\n")
 
     def __enter__(self):

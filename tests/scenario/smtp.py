@@ -9,15 +9,29 @@ import threading
 class MailServer:
     """context: an ssl.SSLContext to offer STARTTLS with, or, with implicit, to begin with.
     user: (name, password) that it wants. says: {verb: answer} instead of its own; "hang" never answers.
-    A verb may be a whole line, in capitals, too; "END" is the end of a mail's text."""
+    A verb may be a whole line, in capitals, too; "END" is the end of a mail's text, and its
+    answer may be a function that returns it, when it likes.
+    held: a socket with the address that it is to have, which does not listen yet."""
 
-    def __init__(self, context=None, implicit=False, user=None, says=None, port=0):
+    def __init__(self, context=None, implicit=False, user=None, says=None, held=None):
         self.context, self.implicit, self.user, self.says = context, implicit, user, says or {}
         self.mails, self.lines, self.lock = [], [], threading.Lock()
-        self.listener = socket.create_server(("127.0.0.1", port))
+        self.listener = held or socket.create_server(("127.0.0.1", 0))
+        self.listener.listen()
         self.port = self.listener.getsockname()[1]
         self.ended = threading.Event()
         threading.Thread(target=self.accept, daemon=True).start()
+
+    def answer_late(self, answer, seconds):
+        """To the end of a text; returns an event that is set when a text has come."""
+        came = threading.Event()
+
+        def end():
+            came.set()
+            self.ended.wait(seconds)
+            return answer
+        self.says["END"] = end
+        return came
 
     def url(self, scheme="smtp", host="localhost"):
         return "%s://%s:%d" % (scheme, host, self.port)
@@ -99,6 +113,7 @@ class MailServer:
             for part in iter(lambda: next(lines), b".\r\n"):
                 text += part[1:] if part.startswith(b"..") else part
             answer = self.says.get("END", "250 kept")
+            answer = answer() if callable(answer) else answer
             with self.lock:
                 if answer.startswith("2"):
                     self.mails.append((dict(mail), email.message_from_bytes(text, policy=email.policy.default)))

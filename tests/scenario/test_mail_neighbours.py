@@ -70,16 +70,16 @@ def test_an_address_that_hangs_holds_up_only_its_account(daemon, server):
 
 def test_a_server_that_was_away_gets_all(own_daemon):
     """Nobody listens at its port, then it does."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-    own_daemon.options += ["--smtp-url", "smtp://localhost:%d" % port, "--mail-from", FROM, "--public-url", PUBLIC_URL]
+    held = socket.socket()  # so that nobody else gets its port meanwhile
+    held.bind(("127.0.0.1", 0))
+    own_daemon.options += ["--smtp-url", "smtp://localhost:%d" % held.getsockname()[1], "--mail-from", FROM, "--public-url", PUBLIC_URL]
     daemon = own_daemon.start()
     accounts = [partner(daemon) for _ in range(3)]
     for i, account in enumerate(accounts):
         for j in range(3):
             invite(daemon, "user%d.%d@b.example" % (i, j), account)
     eventually(lambda: failed(daemon) >= 1)
-    back = MailServer(port=port)
+    back = MailServer(held=held)
     try:
         eventually(lambda: len(mails(back)) == 9, 60)
         settled(daemon)
