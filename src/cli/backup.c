@@ -1,5 +1,5 @@
-/* postbackd backup FILE: copies a store, also one in use, into a new file; see store/store_open.h
- * for what is in it. */
+/* postbackd backup FILE: copies a store, also one in use, into a new file. store/store_open.h says
+ * what the copy contains, store/sqlite/sqlite_backup.c how it is consistent while a daemon runs. */
 #include "cli/command.h"
 #include "cli/store_name.h"
 #include "store/store_open.h"

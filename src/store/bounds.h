@@ -2,7 +2,7 @@
  * how much of the disk stays free. They may change while the store runs. */
 #pragma once
 
-#include "domain/retention.h"
+#include "domain/retention_clock.h"
 
 #include <stdatomic.h>
 #include <stdint.h>

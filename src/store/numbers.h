@@ -46,8 +46,8 @@ struct store_numbers { /* each number is exact at some moment of the last second
     int64_t oldest_pending_ms; /* acceptance time of the oldest pending callback; 0: none */
     /* acceptance time of the last accepted event, see acceptance_times.h; 0: none */
     int64_t last_accepted_ms;
-    /* The retention clock (domain/retention.h) as this process last moved it; 0: not within the
-     * last hour, because another process moves it, or not at all. */
+    /* The retention clock (domain/retention_clock.h) as this process last moved it; 0: not within
+     * the last hour, because another process moves it, or not at all. */
     int64_t retention_clock_ms;
     int64_t events_queued, memtable_events, journal_bytes;
     /* memory of events that wait for their commit, and its bound */

@@ -78,5 +78,12 @@ MUST_CHECK bool postgresql_store_migrate(const char *uri, bool only_look, store_
 /* The schema's version; 0: there is no store yet. Changes nothing. False: only a newer program
  * knows the version, or the store cannot be read. */
 MUST_CHECK bool sqlite_store_version(const char *directory, int *ret_version, char **ret_why);
+/* Whether a start would take what lies there for its own or for nothing: no database of others, no
+ * journal without its database, no copy that has not ended. The rest as below. */
+MUST_CHECK bool sqlite_store_check_files(const char *directory, char **ret_why);
+/* Whether a start could replay the journal of a store that has a version. Reads as much as the
+ * start would, changes nothing; true beside a daemon that runs. False: *ret_why is a malloc'ed
+ * sentence with the way out. */
+MUST_CHECK bool sqlite_store_check_journal(const char *directory, char **ret_why);
 /* The version that this program migrates a store to. */
 int sqlite_store_version_known(void);

@@ -90,6 +90,7 @@ int main(int argc, char **argv)
     run_turns_tests();
     run_books_tests();
     run_fence_tests();
+    run_retention_tests();
     run_differential_tests(first, seeds, steps);
     run_history_tests(first, seeds, steps / 10);
     char name[64];

@@ -18,6 +18,7 @@ void run_delivery_stats_tests(void); /* attempts, counted by endpoint and accoun
 void run_statement_tests(void);      /* statements and what happened on a day */
 void run_turns_tests(void);          /* reads of one account beside another's */
 void run_books_tests(void);          /* the ledger against the events */
+void run_retention_tests(void);      /* bodies of what became final late */
 void run_fence_tests(void);          /* outcomes under fences, where there are leases */
 /* Random requests to the store and to the oracle, compared at every step. */
 void run_differential_tests(uint64_t first_seed, int seeds, int steps);

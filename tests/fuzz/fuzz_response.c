@@ -63,7 +63,8 @@ static void use_headers(const struct reading *r)
     struct buf why = {0};
     struct str value = header_value(buf_str(&r->headers), "Retry-After");
     if (value.p)
-        ASSERT(retry_after_ms(value, INT64_C(1763726400000)) >= -1);
+        ASSERT(retry_after_ms(value, header_value(buf_str(&r->headers), "Date"),
+                              INT64_C(1763726400000)) >= -1);
     if (r->result == ANSWER_BAD) {
         answer_print_why(&why, &r->answer);
         ASSERT(why.n > 0);

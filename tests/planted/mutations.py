@@ -137,20 +137,25 @@ plant("objects_not_applied", "applier", "settings are not written", A,
 plant("books_not_applied", "applier", "the books are not moved", A,
       "    apply_books(a);\n", "", CONFORMANCE)
 plant("waiting_not_counted", "applier", "what waits is not counted", A,
-      "    apply_waiting(a);\n", "", "unit sqlite_rows")
+      "    apply_waiting_counts(a);\n", "", "unit sqlite_rows")
 plant("position_not_advanced", "applier", "the journal's position stays behind what was applied", A,
       "meta_set_int(q, \"journal_offset\", (int64_t)m->end.offset_bytes);", "",
       "unit sqlite_store")
 plant("erased_panelist_found", "applier", "a search still leads to the events of who was erased",
-      "src/store/sqlite/apply_erase.c", "    panelist_forget(&a->sql, &all);\n", "",
+      "src/store/sqlite/apply_erase.c", "panelist_forget(&a->sql, &of))", "(void)0)",
       "unit sqlite_runs")
 plant("erased_attempts_kept", "applier", "headers and bodies of attempts outlive an erasure",
-      "src/store/sqlite/apply_erase.c", "    erase_attempts(a, id);\n    if (has_bodies)",
-      "    if (has_bodies)", CONFORMANCE)
+      "src/store/sqlite/apply_erase.c", "    erase_attempts(a, id);\n    if (has_bodies(",
+      "    if (has_bodies(", CONFORMANCE)
 plant("erased_memtable_not_applied", "applier", "an erasure is recorded and not carried out", A,
       "    apply_erases(a);\n", "", CONFORMANCE)
 plant("owed_body_purged", "applier", "the body of a resend that is owed goes with the old ones",
       "src/store/sqlite/purge.c", "AND queue=1 AND state<>1", "AND queue=1 AND state<>state",
+      "unit sqlite_retention")
+plant("late_end_not_noted", "applier", "a body goes by acceptance, though its callback waited for months",
+      A, "    apply_write_final_late(a);\n", "", "unit sqlite_retention")
+plant("late_attempts_dropped", "applier", "attempts that were kept go as soon as their callback is final",
+      "src/store/sqlite/purge.c", "        move_final(a, today);", "        move_final(a, today - 400);",
       "unit sqlite_retention")
 
 # --- checkpoints ---------------------------------------------------------------------------------
@@ -259,12 +264,22 @@ plant("stored_filter_is_another_segments", "keys", "a closed segment's filter ha
       "src/store/sqlite/apply_keys.c", "lookup_fill_filter(&a->sql, a->segment.no, &filter);", "",
       "unit sqlite_keys")
 plant("only_the_newest_segment_is_asked", "keys", "keys of closed segments are taken for new", K,
-      "if (filter_may_have(&segment->filter, key) &&",
-      "if (i == l->segment_count && filter_may_have(&segment->filter, key) &&", "unit sqlite_keys")
+      "if (filter_may_have(&at->filter, key) &&",
+      "if (i == l->segment_count && filter_may_have(&at->filter, key) &&", "unit sqlite_keys")
 plant("merge_loses_a_key", "keys", "a merge of runs leaves out one key in a thousand",
-      "src/store/sqlite/run_merge.c", "run_writer_add(&writer, m.inputs[0].block.p + m.inputs[0].at);",
-      "if (m.inputs[0].next_id % 1000 != 1)\n            "
-      "run_writer_add(&writer, m.inputs[0].block.p + m.inputs[0].at);", "unit runs")
+      "src/store/sqlite/run_merge.c", "run_writer_add(&writer, record);",
+      "if (inputs.items[0].next_id % 1000 != 1)\n            run_writer_add(&writer, record);", "unit runs")
+B = "src/store/sqlite/bundle.c"
+plant("slice_ends_early", "keys", "merging into a bundle leaves out the last key of a slice", B,
+      "<< (64 - BUNDLE_SLICE_BITS)) - 1};", "<< (64 - BUNDLE_SLICE_BITS)) - 2};", "unit bundles")
+plant("erased_from_finished_bundles_only", "keys",
+      "a panelist who is erased stays in a bundle that is being merged", B,
+      "\" UNION ALL SELECT no FROM bundle\",", "\" UNION ALL SELECT no FROM bundle WHERE steps>=64\",",
+      "unit bundles")
+plant("segments_dropped_while_asked", "keys", "segments are dropped while look-ups still ask them", B,
+      "known < at.count)", "known > at.count)", "unit bundles")
+plant("bundle_filter_asked_for_another_key", "keys", "a bundle's filter is asked for other bits than it has",
+      K, "bundle_filter_key(key)) &&", "key) &&", "unit sqlite_runs")
 
 # --- fences --------------------------------------------------------------------------------------
 

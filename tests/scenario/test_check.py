@@ -1,6 +1,7 @@
 """`postbackd check`: what a start would meet, said without starting, and nothing made or changed."""
 import contextlib
 import json
+import os
 import sqlite3
 
 import pytest
@@ -123,6 +124,56 @@ def test_a_part_of_a_store_is_missing(tmp_path):
         file.unlink()
     found = check(*settings, status=1)
     assert found["master key"][0] == "ok" and "a journal and no database" in found["store"][1]
+
+
+@pytest.mark.skipif(POSTGRESQL != "", reason="files of SQLite's")
+def test_what_a_start_would_not_take_for_its_own_is_not_empty(tmp_path):
+    """A copy that was killed, a database of others, one that was emptied: `check` and the start say the same."""
+    store = tmp_path / "store"
+    settings = ("--listen", "127.0.0.1:0", "--store", "sqlite:%s" % store)
+
+    def both_refuse(words):
+        found = check(*settings, status=1)["store"]
+        assert found[0] == "failed" and words in found[1], found
+        assert_one_line(run("serve", *settings, "--log-level", "error"), 1, words)
+    store.mkdir()
+    (store / "postbackd.db.part").write_bytes(b"SQLite format 3")
+    both_refuse("run the same `postbackd copy` again")
+    (store / "postbackd.db.part").unlink()
+    with contextlib.closing(sqlite3.connect(store / "postbackd.db")) as other:
+        other.execute("CREATE TABLE shop(id)")
+    both_refuse("no postbackd has made it")
+    (store / "postbackd.db").unlink()
+    d = Daemon(tmp_path).start()
+    Account(d)
+    d.stop()
+    (store / "postbackd.db").write_bytes(b"")
+    both_refuse("no database beside it")
+
+
+@pytest.mark.skipif(POSTGRESQL != "", reason="files of SQLite's")
+@pytest.mark.parametrize("left", [100, 4096, 1 << 20])
+def test_a_journal_file_that_was_cut(tmp_path, left):
+    """The start and `check` say which file it is, what is wrong with it and the way out; with the file all is there."""
+    d = Daemon(tmp_path).start()
+    a = Account(d)
+    d.api().events([a.event("kept")])
+    settings = ("--listen", "127.0.0.1:0", "--store", "sqlite:%s" % (tmp_path / "store"))
+    assert check(*settings)["store"][0] == "ok"  # beside the daemon
+    d.kill()
+    assert check(*settings)["store"][0] == "ok"
+    segment = min((tmp_path / "store" / "journal").iterdir())
+    whole = segment.read_bytes()
+    os.truncate(segment, left)
+    says = "was cut: %s is shorter than it was made" % segment
+    found = check(*settings, status=1)
+    assert found["store"][0] == "failed" and says in found["store"][1], found
+    assert "put back the whole file from a copy" in found["store"][1] and "restore a backup" in found["store"][1]
+    assert_one_line(run("serve", *settings, "--log-level", "error"), 1, found["store"][1])
+    assert segment.stat().st_size == left
+    segment.write_bytes(whole)
+    assert d.start().api().callback("kept", a.partner_id)["State"] == "skipped"  # there is no URL
+    assert d.stop() == 0
 
 
 def test_a_database_that_does_not_answer(tmp_path):

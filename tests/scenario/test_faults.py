@@ -1,5 +1,6 @@
 """What the machine does to the daemon: a disk that fails or is full, a clock that jumps, no
 descriptors left, SIGTERM, a second daemon, a backup in the middle of it all."""
+import contextlib
 import datetime
 import http.client
 import json
@@ -160,6 +161,52 @@ def test_a_full_disk_refuses_clearly_and_recovers(tmp_path):
         assert d.stop() == 0
 
 
+def fill_up(file):
+    with open(file, "ab", buffering=0) as f:
+        for size in (1 << 16, 1 << 12):
+            with contextlib.suppress(OSError):
+                while True:
+                    f.write(b"x" * size)
+
+
+@pytest.mark.sqlite("its directory on a full disk")
+def test_on_a_full_disk_callbacks_go_on_and_are_sent_once(tmp_path, receiver):
+    """So does a process that begins there, behind one that was killed."""
+    receiver.answer = lambda request: 404
+    with private_disk(tmp_path / "full", 160 << 20):
+        d = Daemon(tmp_path / "full", schedule=",".join(["2s"] * 8 + ["10s"] * 23)).start()
+        account = Account(d, receiver.url)
+        ids = ["f%d" % i for i in range(50)]
+        ballast = tmp_path / "full" / "ballast"
+
+        def refused():
+            fill_up(ballast)  # segments of the journal may have been made, or given back
+            return posted(d, account.event("refused")) == 503
+
+        d.api().events([account.event(i) for i in ids])
+        eventually(lambda: set(receiver.ids()) == set(ids))
+        eventually(refused, 30, 0.3)
+        assert d.api().get("/readyz", key=None).status == 503
+        taken = []
+        receiver.answer = lambda request: taken.append(request.json["RewardId"]) or 200
+        eventually(lambda: set(taken) >= set(ids))  # "refused" may have been early
+        # What they are now can be read once there is room. A setting is durable behind their outcomes.
+        eventually(lambda: d.metrics()["postbackd_attempts_in_flight"] == 0)
+        account.patch(Name="A full disk takes settings")
+        d.kill()
+        d.start(wait_ready=False)
+        eventually(refused, 30, 0.3)
+        ballast.unlink()
+        eventually(lambda: d.api().get("/readyz", key=None).status == 200, 60)
+        assert posted(d, account.event("taken")) == 202
+        receiver.wait_for("taken")
+        for i in ids:
+            found = d.api().wait_state(i, account.partner_id, "delivered")
+            assert [a["Status"] for a in found["Attempts"]][-2:] == [404, 200], found
+        assert sorted(i for i in taken if i != "refused") == sorted([*ids, "taken"])
+        assert d.stop() == 0
+
+
 @pytest.mark.sqlite("its directory on a full disk")
 @pytest.mark.parametrize("kib,meets", [(100, "SQLite: database or disk is full (13) at: COMMIT"), (160, "postbackd.db: disk full")])
 def test_a_start_on_a_full_disk_says_what_to_do(tmp_path, kib, meets):
@@ -283,7 +330,8 @@ def test_without_descriptors_it_waits_and_recovers(own_daemon, receiver):
     hard = resource.prlimit(d.process.pid, resource.RLIMIT_NOFILE)[1]
     resource.prlimit(d.process.pid, resource.RLIMIT_NOFILE, (open_now + 8, hard))
     crowd = [socket.create_connection(("127.0.0.1", d.port)) for _ in range(40)]
-    time.sleep(0.3)
+    eventually(lambda: set(map(str, range(open_now + 8))) <= set(os.listdir("/proc/%d/fd" % d.process.pid)),
+               what="no descriptor is left")
     # Who is connected is served; an event is stored, its callback waits for a descriptor.
     kept.request("POST", "/api/v1/events", json.dumps(account.event("no-descriptor")),
                  {"Authorization": "Bearer " + OPERATOR_KEY, "Content-Type": "application/json"})

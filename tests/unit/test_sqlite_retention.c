@@ -16,6 +16,13 @@ static void change_and_wait(void)
     arena_free(&l.arena);
 }
 
+/* Another process: its start has looked at what is old, and its life begins. */
+static void live_again(void)
+{
+    reopen();
+    change_and_wait();
+}
+
 /* The store runs until then, and has looked at what is old. */
 static void live_until(int64_t wall_ms)
 {
@@ -141,16 +148,73 @@ static void keeps_the_attempts_of_what_is_not_final(void)
     record(3, LANE_OFFER, CALLBACK_DEAD, 0, 2);
     record(1, LANE_SUCCESS, CALLBACK_PENDING, NOW_MS + 5, (int)DAY_MS + 2);
     change_and_wait();
-    live_until(NOW_MS + 32 * DAY_MS); /* another day goes, and with it what is final by now */
+    live_until(NOW_MS + 32 * DAY_MS); /* another day goes */
     CHECK_EQ_UINT(attempts_of("e-4"), 0);
-    CHECK_EQ_UINT(attempts_of("o-3"), 0);
+    CHECK_EQ_UINT(attempts_of("o-3"), 1); /* the one that was kept already */
     CHECK_EQ_UINT(attempts_of("e-1"), 2);
     reopen();
     CHECK_EQ_UINT(attempts_of("e-1"), 2);
-    record(1, LANE_SUCCESS, CALLBACK_DELIVERED, 0, (int)DAY_MS + 3);
+    wall_now_ms = NOW_MS;
+    end();
+}
+
+/* A clock that was put back has written to a day before that callback was accepted. */
+static void keeps_what_is_kept_when_a_day_before_it_goes(void)
+{
+    begin();
+    (void)submit_new(EVENT_SURVEY_COMPLETED, "e-1", "ann");
+    live_until(NOW_MS + HOUR_MS);
+    live_until(NOW_MS + 10 * DAY_MS);
+    (void)submit_at(make(EVENT_SURVEY_COMPLETED, "e-2", "ann"), wall_now_ms);
+    record(2, LANE_SUCCESS, CALLBACK_PENDING, wall_now_ms + 5, 10 * (int)DAY_MS);
+    (void)report(false);
+    record(1, LANE_SUCCESS, CALLBACK_DELIVERED, 0, 10 * (int)DAY_MS);
+    (void)report(false);
+    live_until(NOW_MS + 41 * DAY_MS);
+    CHECK_EQ_INT(sql_number("SELECT count(*) FROM sqlite_schema WHERE name='attempts_kept'"), 1);
+    (void)submit_at(make(EVENT_SURVEY_COMPLETED, "e-3", "ann"), wall_now_ms);
+    record(3, LANE_SUCCESS, CALLBACK_DELIVERED, 0, 1);
+    (void)report(false);
+    live_until(NOW_MS + 42 * DAY_MS);
+    CHECK_EQ_UINT(attempts_of("e-3"), 0);
+    CHECK_EQ_UINT(attempts_of("e-2"), 1);
+    wall_now_ms = NOW_MS;
+    end();
+}
+
+/* An attempt that is older than its limit when its callback becomes final stays for as long again:
+ * it tells why the callback waited. */
+static void keeps_the_attempts_of_what_has_become_final_late(void)
+{
+    begin();
+    (void)submit_new(EVENT_SURVEY_COMPLETED, "e-1", "ann");
+    (void)submit_new(EVENT_SURVEY_COMPLETED, "e-2", "ann");
+    record(1, LANE_SUCCESS, CALLBACK_PENDING, NOW_MS + 5, 1);
+    record(2, LANE_SUCCESS, CALLBACK_PENDING, NOW_MS + 5, 1);
+    (void)submit_new(EVENT_SURVEY_COMPLETED, "e-3", "ann");
+    record(3, LANE_SUCCESS, CALLBACK_DELIVERED, 0, (int)DAY_MS);
+    live_until(NOW_MS + HOUR_MS);
+    live_until(NOW_MS + 31 * DAY_MS);
+    CHECK_EQ_UINT(attempts_of("e-1"), 1);
+    record(1, LANE_SUCCESS, CALLBACK_DEAD, 0, (int)DAY_MS + 1);
     change_and_wait();
-    live_until(NOW_MS + 33 * DAY_MS);
+    live_until(NOW_MS + 32 * DAY_MS); /* another day goes */
+    CHECK_EQ_UINT(attempts_of("e-3"), 0);
+    CHECK_EQ_UINT(attempts_of("e-1"), 1); /* the one that was kept */
+    CHECK_EQ_UINT(attempts_of("e-2"), 1);
+    live_again();
+    live_until(NOW_MS + 62 * DAY_MS);
+    struct callback_get g = get("e-1");
+    if (CHECK_EQ_UINT(g.row.log_count, 1))
+        CHECK_STR(g.row.log[0].detail, "it said 500");
+    arena_free(&g.arena);
+    live_until(NOW_MS + 63 * DAY_MS);
     CHECK_EQ_UINT(attempts_of("e-1"), 0);
+    CHECK_EQ_UINT(attempts_of("e-2"), 1); /* waits still */
+    record(2, LANE_SUCCESS, CALLBACK_DELIVERED, 0, (int)DAY_MS + 2);
+    change_and_wait();
+    live_until(NOW_MS + 64 * DAY_MS);
+    CHECK_EQ_UINT(attempts_of("e-2"), 1);
     CHECK_EQ_INT(sql_number("SELECT count(*) FROM sqlite_schema WHERE name='attempts_kept'"), 0);
     wall_now_ms = NOW_MS;
     end();
@@ -173,7 +237,7 @@ static void drops_the_bodies_of_a_sealed_segment(void)
     CHECK(body_bytes_of("e-1") > 50 && body_bytes_of("e-2") > 50);
     record(2, LANE_SUCCESS, CALLBACK_DELIVERED, 0, 1);
     (void)report(false);
-    live_until(wall_now_ms + HOUR_MS);
+    live_until(NOW_MS + 186 * DAY_MS);
     (void)submit_new(EVENT_SURVEY_COMPLETED, "e-5", "ann");
     CHECK_EQ_UINT(body_bytes_of("e-1"), 0);
     CHECK_EQ_UINT(body_bytes_of("e-2"), 0);
@@ -184,6 +248,74 @@ static void drops_the_bodies_of_a_sealed_segment(void)
     CHECK_EQ_INT(report(false).conversions[0], 5);
     CHECK_EQ_INT(submit_new(EVENT_SURVEY_COMPLETED, "e-1", "ann").kind, VERDICT_DUPLICATE);
     CHECK_EQ_INT(submit_new(EVENT_SURVEY_COMPLETED, "e-1", "bob").kind, VERDICT_CONFLICT);
+    wall_now_ms = NOW_MS;
+    end();
+}
+
+/* A callback that waited for long keeps its body for as long as any other: by its final state. */
+static void keeps_the_bodies_of_what_has_become_final_late(enum callback_state state)
+{
+    begin();
+    (void)submit_new(EVENT_SURVEY_COMPLETED, "e-1", "ann");
+    (void)report(false);
+    (void)submit_at(make(EVENT_SURVEY_COMPLETED, "e-2", "ann"), NOW_MS + 31 * DAY_MS);
+    live_until(NOW_MS + HOUR_MS);
+    live_until(NOW_MS + 95 * DAY_MS);
+    record(1, LANE_SUCCESS, state, 0, 1);
+    live_again(); /* the outcome is in the journal only: a start replays it */
+    live_until(wall_now_ms + HOUR_MS);
+    CHECK(body_bytes_of("e-1") > 50);
+    live_until(NOW_MS + 140 * DAY_MS);
+    CHECK_EQ_INT(resend("e-1"), STORE_OK); /* and is final again, 45 days later */
+    (void)report(false);
+    live_again(); /* so that the outcome is of the resend's try */
+    record(1, LANE_SUCCESS, CALLBACK_DELIVERED, 0, 2);
+    (void)report(false);
+    live_until(NOW_MS + 230 * DAY_MS);
+    CHECK(body_bytes_of("e-1") > 50);
+    live_until(NOW_MS + 231 * DAY_MS);
+    CHECK_EQ_UINT(body_bytes_of("e-1"), 0);
+    CHECK_EQ_INT(sql_number("SELECT count(*) FROM final_late"), 0);
+    wall_now_ms = NOW_MS;
+    end();
+}
+
+static void keeps_the_bodies_of_what_was_delivered_late(void)
+{
+    keeps_the_bodies_of_what_has_become_final_late(CALLBACK_DELIVERED);
+}
+
+static void keeps_the_bodies_of_what_died_late(void)
+{
+    keeps_the_bodies_of_what_has_become_final_late(CALLBACK_DEAD);
+}
+
+static void keeps_the_bodies_of_what_was_skipped_late(void)
+{
+    keeps_the_bodies_of_what_has_become_final_late(CALLBACK_SKIPPED);
+}
+
+/* What is final within four days is not noted, and nothing of an erased panelist is kept for. */
+static void notes_only_what_has_become_final_late(void)
+{
+    begin();
+    (void)submit_new(EVENT_SURVEY_COMPLETED, "e-1", "ann");
+    (void)submit_new(EVENT_SURVEY_COMPLETED, "e-2", "bob");
+    live_until(NOW_MS + 4 * DAY_MS);
+    record(1, LANE_SUCCESS, CALLBACK_DELIVERED, 0, 1);
+    (void)report(false);
+    CHECK_EQ_INT(sql_number("SELECT count(*) FROM final_late"), 0);
+    live_until(NOW_MS + 31 * DAY_MS);
+    (void)submit_at(make(EVENT_SURVEY_COMPLETED, "e-3", "cat"), wall_now_ms);
+    (void)report(false);
+    live_until(NOW_MS + 95 * DAY_MS);
+    CHECK(body_bytes_of("e-1") > 50);
+    struct erase e = {.account_no = terms.account_no, .panelist_id = STR("bob")};
+    ASK(store_erase, store, &e);
+    CHECK_EQ_INT(e.erased, 1);
+    CHECK_EQ_INT(sql_number("SELECT count(*) FROM final_late"), 0);
+    live_until(wall_now_ms + HOUR_MS);
+    CHECK_EQ_UINT(body_bytes_of("e-1"), 0);
     wall_now_ms = NOW_MS;
     end();
 }
@@ -207,6 +339,8 @@ static void keeps_the_bodies_that_a_resend_owes(void)
     (void)report(false);
     live_until(wall_now_ms + HOUR_MS);
     (void)submit_new(EVENT_SURVEY_COMPLETED, "e-4", "ann");
+    CHECK(body_bytes_of("e-1") > 50); /* from that try on it can be sent again, as ever */
+    live_until(NOW_MS + 186 * DAY_MS);
     CHECK_EQ_UINT(body_bytes_of("e-1"), 0);
     wall_now_ms = NOW_MS;
     end();
@@ -283,6 +417,12 @@ int main(void)
     RUN(purges_what_is_old);
     RUN(a_shorter_period_holds_at_once);
     RUN(keeps_the_attempts_of_what_is_not_final);
+    RUN(keeps_what_is_kept_when_a_day_before_it_goes);
+    RUN(keeps_the_attempts_of_what_has_become_final_late);
+    RUN(keeps_the_bodies_of_what_was_delivered_late);
+    RUN(keeps_the_bodies_of_what_died_late);
+    RUN(keeps_the_bodies_of_what_was_skipped_late);
+    RUN(notes_only_what_has_become_final_late);
     RUN(drops_the_parts_of_days);
     RUN(drops_the_bodies_of_a_sealed_segment);
     RUN(keeps_the_bodies_that_a_resend_owes);

@@ -1,8 +1,11 @@
-/* A store whose keys and panelists lie in many runs, in several segments and in both forms: what
- * it answers is what it would answer of one. */
+/* A store whose keys and panelists lie in many runs, in several segments and in bundles: what it
+ * answers is what it would answer of one. */
 #include "sqlite_store.h"
 
+#include <time.h>
+
 #include "sqlite_sql.h"
+#include "store/sqlite/bundle.h"
 #include "store/sqlite/run.h"
 
 static const char *name_of(int event)
@@ -113,7 +116,7 @@ static void a_closed_segment_has_one_run(void)
     submit_events(50, 70, NOW_MS + 31 * DAY_MS);
     submit_events(70, 80, NOW_MS + 63 * DAY_MS);
     CHECK_EQ_INT(sql_number("SELECT count(*) FROM segment"), 3);
-    CHECK_EQ_INT(sql_number("SELECT count(*) FROM run WHERE segment<3"), 2);
+    CHECK_EQ_INT(sql_number("SELECT count(*) FROM run WHERE set_no<3"), 2);
     CHECK_EQ_INT(sql_number("SELECT sum(length(filter)>0) FROM segment"), 2);
     check_known(80, NOW_MS + 63 * DAY_MS);
     check_searches(80);
@@ -202,8 +205,108 @@ static void the_first_question_after_a_start_is_answered(void)
     end();
 }
 
+/* --- bundles ---------------------------------------------------------------------------------- */
+
+#define MONTH_MS (31 * DAY_MS)
+#define EVENTS_A_MONTH 6
+
+static int64_t steps_done(void)
+{
+    return sql_number("SELECT coalesce(sum(steps),0) FROM bundle");
+}
+
+static void until_steps(int64_t steps)
+{
+    for (int i = 0; i < 60000 && steps_done() < steps; i++)
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    CHECK_EQ_INT(steps_done(), steps);
+}
+
+/* Each month has a segment of its own. */
+static void submit_months(int from, int to)
+{
+    for (int month = from; month < to; month++)
+        submit_events(month * EVENTS_A_MONTH, (month + 1) * EVENTS_A_MONTH,
+                      NOW_MS + month * MONTH_MS);
+}
+
+/* The first event of month 16 closes the last of 16 segments: they are merged as soon as nothing
+ * else is to do, and their tables dropped once a memtable more has been applied. */
+static int make_bundle(void)
+{
+    int first = 16 * EVENTS_A_MONTH;
+    begin();
+    submit_months(0, 16);
+    submit_events(first, first + 1, NOW_MS + 16 * MONTH_MS);
+    until_steps(BUNDLE_SLICES);
+    check_known(first + 1, NOW_MS + 16 * MONTH_MS);
+    submit_events(first + 1, first + 2, NOW_MS + 17 * MONTH_MS);
+    submit_events(first + 2, first + 3, NOW_MS + 17 * MONTH_MS);
+    until_steps(BUNDLE_STEPS);
+    return first + 3;
+}
+
+static void sixteen_closed_segments_become_a_bundle(void)
+{
+    int all = make_bundle();
+    int64_t last_ms = NOW_MS + 17 * MONTH_MS;
+    struct store_numbers numbers;
+    store_get_numbers(store, &numbers);
+    CHECK(numbers.filter_bytes < 4 * (LIMIT_KEYS_PER_SEGMENT + 4 * LIMIT_MEMTABLE_EVENTS) * 12 / 8);
+    CHECK_EQ_INT(sql_number("SELECT count(*) FROM sqlite_schema WHERE name GLOB 'keys_*'"), 3);
+    check_known(all, last_ms);
+    check_searches(all);
+    reopen();
+    check_known(all, last_ms);
+    check_searches(all);
+    CHECK_EQ_INT(erase("bob"), all / 3);
+    CHECK_EQ_UINT(listed_of("bob"), 0);
+    CHECK_EQ_INT(sql_number("SELECT sum(length(block))/16 FROM panelists_1000001"), 2 * 16 * 2);
+    CHECK_EQ_INT(sql_number("SELECT sum(length(block))/32 FROM keys_1000001"), 16 * EVENTS_A_MONTH);
+    check_search(0, all, LIST_NEWEST_FIRST, 7);
+    CHECK_EQ_INT(submit_at(make(EVENT_SURVEY_COMPLETED, name_of(0), "ann"), last_ms).kind,
+                 VERDICT_DUPLICATE);
+    end();
+}
+
+/* Bodies lie in segments, whatever has their keys. */
+static void whoever_is_erased_in_a_bundle_has_no_body(void)
+{
+    int all = make_bundle();
+    CHECK_EQ_INT(erase("eve"), all / 3);
+    struct callback_get g = get(name_of(2));
+    CHECK_EQ_INT(g.status, STORE_OK);
+    CHECK(g.row.event.is_erased && g.row.event.body.n == 0);
+    arena_free(&g.arena);
+    CHECK_EQ_INT(sql_number("SELECT count(*) FROM event WHERE state=1"), all * 2 / 3);
+    CHECK_EQ_INT(sql_number("SELECT sum(count) FROM waiting"), all * 2 / 3);
+    end();
+}
+
+/* Only a look-up of the damaged key ends the store, as without bundles. */
+static void a_damaged_segment_ends_no_store_by_its_bundle(void)
+{
+    begin();
+    submit_months(0, 16);
+    store_close(store);
+    store = NULL;
+    run_sql("UPDATE keys_3 SET block=substr(block,1,31)");
+    reopen();
+    int first = 16 * EVENTS_A_MONTH;
+    for (int i = 0; i < 3; i++)
+        submit_events(first + i, first + i + 1, NOW_MS + (16 + i) * MONTH_MS);
+    struct store_numbers numbers;
+    store_get_numbers(store, &numbers);
+    CHECK(!numbers.failed);
+    CHECK_EQ_INT(steps_done(), 0);
+    end();
+}
+
 int main(void)
 {
+    RUN(sixteen_closed_segments_become_a_bundle);
+    RUN(whoever_is_erased_in_a_bundle_has_no_body);
+    RUN(a_damaged_segment_ends_no_store_by_its_bundle);
     RUN(small_memtables_leave_few_runs);
     RUN(a_closed_segment_has_one_run);
     RUN(a_segment_that_runs_out_of_numbers_is_closed);

@@ -29,6 +29,10 @@ struct copied_event {
     struct callback_life life;
     int32_t period;
     bool erased;
+    /* The last day on which a callback that lies with this one became final late; 0: none. Bodies
+     * are kept by it (domain/retention.h). How rows lie together differs between stores, so it is
+     * not compared. */
+    int32_t final_late_day;
     unsigned counted; /* bits: 1 counted in the total of delivered callbacks, 2 of dead ones */
     struct attempt *log;
     size_t log_count;

@@ -147,6 +147,7 @@ static void take_row(const PGresult *r, int at, struct copy_chunk *c)
         .period = row.period,
         .life = row.callback.life,
         .erased = row.erased,
+        .final_late_day = (int32_t)pg_int(r, at, PQnfields(r) - 1),
         .counted = row.callback.counted,
     };
     event_keep(&to->event, &c->arena);
@@ -163,10 +164,11 @@ static bool ask_rows(struct postgresql_source *s, int *ret_at)
     args_int(&pg->args, PG_INT8, COPY_CHUNK_ROWS);
     *ret_at = pg_query(
         pg,
-        "SELECT " ROW_WITH_BODY " FROM (SELECT * FROM event WHERE period=$1"
+        "SELECT " ROW_WITH_BODY ",w.final_day FROM (SELECT * FROM event WHERE period=$1"
         " AND (account_no,period,event_no)>($2,$1,$3) ORDER BY account_no,event_no LIMIT $4) AS e"
         " LEFT JOIN LATERAL (SELECT body FROM body WHERE account_no=e.account_no AND"
         " event_no=e.event_no AND period=$1 OFFSET 0) AS b ON true"
+        " LEFT JOIN final_late w ON w.account_no=e.account_no AND w.period=$1"
         " ORDER BY e.account_no,e.event_no");
     return pg_sync(pg) == PG_OK;
 }

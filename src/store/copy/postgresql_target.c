@@ -246,7 +246,7 @@ static void write_accounts(struct postgresql_target *t, const struct copy_chunk 
             " ON CONFLICT DO NOTHING");
 }
 
-/* Writes the waiting callbacks and the totals. */
+/* Writes the waiting callbacks, the totals, and until when bodies are kept. */
 static void write_waiting_and_totals(struct postgresql_target *t, const struct copy_chunk *c)
 {
     struct changes *ch = &t->changes;
@@ -257,6 +257,8 @@ static void write_waiting_and_totals(struct postgresql_target *t, const struct c
         struct row_callback dead = {.life.state = CALLBACK_DEAD};
         if (e->life.wait != WAIT_NOT)
             changes_wait(ch, &e->event, e->period, &e->life);
+        if (e->event.body.p && e->final_late_day != 0)
+            changes_note_final_late(ch, e->event.account_no, e->period, e->final_late_day);
         if (e->life.state == CALLBACK_PENDING)
             changes_pending(ch, e->event.account_no, 1);
         if (e->counted & COUNTED_DELIVERED)

@@ -224,6 +224,7 @@ static bool take_row(struct sqlite_source *s, sqlite3_stmt *rows, const struct e
         .life = row->life,
         .erased = row->segment == 0,
         .counted = (unsigned)sql_int(rows, ROW_COUNTED_COLUMN),
+        .final_late_day = (int32_t)sql_int(rows, ROW_COLUMN_COUNT),
     };
     event_keep(e, &c->arena);
     e->body = lookup_body(&s->lookup, row->id, row->segment, &c->arena);
@@ -332,7 +333,9 @@ static bool open_reading(struct sqlite_source *s, const char *database, char **r
     struct sql *q = &s->lookup.sql;
     meta_get_secret(q, &s->source.secret);
     s->source.events = meta_get_int(q, "events_accepted", 0);
-    s->rows = sql_prepare(q, "SELECT " ROW_COLUMNS " FROM event WHERE id>=? AND id<=? ORDER BY id");
+    s->rows = sql_prepare(q, "SELECT " ROW_COLUMNS ",(SELECT final_day FROM final_late"
+                             " WHERE final_late.segment=event.segment)"
+                             " FROM event WHERE id>=? AND id<=? ORDER BY id");
     s->accepted = sql_prepare(q, "SELECT accepted_ms FROM event WHERE id=?");
     sqlite_log_open(&s->log, q);
     if (!sql_failed(q))

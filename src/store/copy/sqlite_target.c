@@ -30,6 +30,7 @@ struct sqlite_target {
     char *directory, *database, *part;
     struct apply apply; /* writes to `part` */
     int64_t last_accepted_ms;
+    int32_t final_late_day;    /* the last one of the memtable's events; 0: none */
     struct memtable *memtable; /* being filled; may be NULL */
     size_t *erased;            /* indices into its events */
     size_t erased_count, erased_capacity;
@@ -91,6 +92,9 @@ static void end_memtable(struct apply *a, void *context)
     struct sqlite_target *t = context;
     for (size_t i = 0; i < t->erased_count; i++)
         forget_panelist(a, &a->m->events[t->erased[i]]);
+    if (t->final_late_day != 0)
+        apply_note_final_late(a, a->segment.no, t->final_late_day);
+    apply_write_final_late(a);
     set_position(t);
 }
 
@@ -110,6 +114,8 @@ static bool add_event(struct sqlite_target *t, struct memtable *m, const struct 
         memtable_add_attempt(m, entry->id, lane_of(e->app_no, e->lane), &from->log[i]);
     if (e->accepted_ms > t->last_accepted_ms)
         t->last_accepted_ms = e->accepted_ms;
+    if (e->body.p && from->final_late_day > t->final_late_day)
+        t->final_late_day = from->final_late_day;
     if (!from->erased)
         return true;
     t->erased = xgrow(t->erased, &t->erased_capacity, t->erased_count + 1, sizeof *t->erased);
@@ -124,6 +130,7 @@ static bool apply(struct sqlite_target *t)
     memtable_free(t->memtable);
     t->memtable = NULL;
     t->erased_count = 0;
+    t->final_late_day = 0;
     /* Otherwise the WAL would grow as large as the store. */
     return good && checkpoint_run(&t->apply.sql, false) != CHECKPOINT_FAILED;
 }

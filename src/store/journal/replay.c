@@ -17,6 +17,9 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#define WAY_OUT                                                                                    \
+    "put back the whole file from a copy of the directory, or restore a backup "                   \
+    "(docs/operators/reference.md, Backup and restore); nothing has been changed"
 #define SEARCH_BYTES (256u << 10)
 
 struct replay_walk {
@@ -61,8 +64,23 @@ static void reserve_frame(struct replay_walk *w, size_t want)
     w->frame_capacity = want;
 }
 
+/* A segment is made in its whole size, so a shorter file was cut by something else. */
+static bool fail_cut(struct replay_walk *w, uint64_t number)
+{
+    char *path = segment_path(w->directory, number);
+    buf_clear(&w->why);
+    buf_printf(&w->why,
+               "journal segment %" PRIu64 " was cut: %s is shorter than it was made, and "
+               "acknowledged events may have been in the rest; " WAY_OUT,
+               number, path);
+    free(path);
+    return false;
+}
+
 static bool fail_disk(struct replay_walk *w, const char *what, uint64_t number, int error)
 {
+    if (error == -ENODATA)
+        return fail_cut(w, number);
     buf_clear(&w->why);
     buf_printf(&w->why, "cannot %s journal segment %" PRIu64 " in %s: %s", what, number,
                w->directory, strerror(-error));
@@ -85,7 +103,7 @@ static void describe_foreign(struct buf *why, const char *directory, uint64_t nu
                     "(docs/operators/reference.md, Backup and restore); nothing has been changed");
 }
 
-/* Opens the file and reads its head. -EBADMSG: the head is damaged. */
+/* Opens the file and reads its head. -EBADMSG: the head is damaged; -ENODATA: it is cut. */
 static int open_head(struct replay_walk *w, uint64_t number, struct segment_head *ret)
 {
     char *path = segment_path(w->directory, number);
@@ -95,8 +113,7 @@ static int open_head(struct replay_walk *w, uint64_t number, struct segment_head
         return fd;
     reserve_frame(w, JOURNAL_BLOCK_BYTES);
     int result = disk_read_all(w->disk, fd, w->frame, JOURNAL_BLOCK_BYTES, 0);
-    if (result == -ENODATA ||
-        (result == 0 && (!segment_head_read(w->frame, ret) || ret->segment != number)))
+    if (result == 0 && (!segment_head_read(w->frame, ret) || ret->segment != number))
         result = -EBADMSG;
     if (result == 0)
         return fd;
@@ -115,7 +132,7 @@ static bool open_segment(struct replay_walk *w, uint64_t number, int *ret_fd,
     if (fd < 0) {
         buf_printf(&w->why,
                    "the head of journal segment %" PRIu64 " in %s is damaged: it was durable "
-                   "before the segment was used; restore from a backup",
+                   "before the segment was used; " WAY_OUT,
                    number, w->directory);
         return false;
     }
@@ -277,8 +294,8 @@ static bool fail_damaged(struct replay_walk *w)
     buf_clear(&w->why);
     buf_printf(&w->why,
                "journal segment %" PRIu64 " in %s is damaged at byte %" PRIu64
-               " and later groups are whole: acknowledged events would be lost; restore the file "
-               "or the whole directory from a backup (or read again, if the journal is in use)",
+               " and later groups are whole: acknowledged events would be lost; " WAY_OUT
+               " (or read again, if the journal is in use)",
                w->head.segment, w->directory, w->offset);
     return false;
 }
@@ -386,7 +403,7 @@ static bool choose_segments(struct replay_walk *w)
     for (size_t i = 1; i < w->count; i++) {
         if (w->numbers[i] == w->numbers[i - 1] + 1)
             continue;
-        buf_printf(&w->why, "journal segment %" PRIu64 " is missing in %s: restore from a backup",
+        buf_printf(&w->why, "journal segment %" PRIu64 " is missing in %s; " WAY_OUT,
                    w->numbers[i - 1] + 1, w->directory);
         return false;
     }

@@ -13,7 +13,7 @@
 #include "store/postgresql/postgresql_store.h"
 
 #include "base/log.h"
-#include "domain/clock.h"
+#include "domain/retention.h"
 
 /* A row of the group, and its state after the outcomes. */
 struct touched {
@@ -29,6 +29,7 @@ struct outcomes_recording {
     struct arena *arena;
     struct outcome **items; /* those that are not refused */
     size_t count, refused;
+    int64_t now_ms;
     struct fetched rows;      /* of the outcomes' callbacks */
     struct fetched reversals; /* of reversals that wait for `rows` */
     struct fetched originals; /* originals of the reversals among `rows` */
@@ -268,6 +269,16 @@ static bool is_changed(const struct outcomes_recording *rec, const struct touche
     return t->changed && !(released && fetched_find(&rec->rows, e->account_no, e->event_no));
 }
 
+/* An erased callback, which has no body to keep, does not wait. */
+static void note_final(struct outcomes_recording *rec, const struct touched *t)
+{
+    const struct event *e = &t->row->event;
+    if (t->row->callback.life.wait != WAIT_NOT && t->now.life.wait == WAIT_NOT &&
+        retention_is_late(e->accepted_ms, rec->now_ms))
+        changes_note_final_late(&rec->side->changes, e->account_no, t->row->period,
+                                clock_day(rec->now_ms));
+}
+
 static size_t change_all(struct outcomes_recording *rec, struct touched *touched, size_t count,
                          struct fetch_key *owed)
 {
@@ -277,6 +288,7 @@ static size_t change_all(struct outcomes_recording *rec, struct touched *touched
         if (!is_changed(rec, t))
             continue;
         changes_row(&rec->side->changes, t->row, &t->now);
+        note_final(rec, t);
         if (t->owed)
             owed[n++] = (struct fetch_key){t->row->event.account_no, t->row->event.event_no,
                                            t->row->period};
@@ -344,8 +356,11 @@ static enum pg_fate record(struct outcomes_recording *rec)
 
 enum pg_fate pg_record(struct postgresql_store *s, struct pg *pg, void *outcome_slice)
 {
-    struct outcomes_recording rec = {
-        .s = s, .pg = pg, .side = &s->outcomes, .arena = &s->outcomes.scratch};
+    struct outcomes_recording rec = {.s = s,
+                                     .pg = pg,
+                                     .side = &s->outcomes,
+                                     .arena = &s->outcomes.scratch,
+                                     .now_ms = env_wall_ms(s->env)};
     gather(&rec, outcome_slice);
     enum pg_fate fate = rec.count > 0 ? record(&rec) : PG_OK;
     if (fate == PG_OK && rec.refused > 0) {

@@ -3,7 +3,7 @@
 #include "store/postgresql/handover.h"
 
 #include "base/log.h"
-#include "domain/clock.h"
+#include "domain/retention.h"
 #include "store/postgresql/delivery_stats_sql.h"
 #include "store/postgresql/pg_schema.h"
 
@@ -82,7 +82,7 @@ static enum pg_fate shorten_log(struct pg *pg)
     return pg_sync(pg);
 }
 
-/* The first node moves the retention clock (domain/retention.h), which is in the database. */
+/* The first node moves the retention clock (domain/retention_clock.h), which is in the database. */
 static enum pg_fate move_clock(struct postgresql_store *s, struct pg *pg,
                                struct retention_clock *clock, int64_t mono_ms)
 {
@@ -108,27 +108,26 @@ static enum pg_fate move_clock(struct postgresql_store *s, struct pg *pg,
     return pg_sync(pg);
 }
 
-/* Bodies are dropped four days after their limit, because a callback may take that long to become
- * final, and never while a callback of their period waits. The latter is checked here, so that
- * partitions that stay are not locked, and again when one is dropped. */
+/* Bodies are dropped some days after their limit (domain/retention.h), because a callback may take
+ * that long to become final; never while a callback of their period waits, nor before the limit of
+ * one that became final later. */
 static enum pg_fate drop_old(struct postgresql_store *s, struct pg *pg, int32_t today)
 {
     pg_begin(pg, true);
-    int at = pg_exec(pg, "SELECT coalesce(min(period),2147483647),EXISTS(SELECT FROM pg_publication"
-                         " WHERE pubname='" PG_MOVE_NAME "') FROM waiting");
+    int at =
+        pg_exec(pg, "SELECT EXISTS(SELECT FROM pg_publication WHERE pubname='" PG_MOVE_NAME "')");
     enum pg_fate fate = pg_end_read(pg);
     /* dropping is not replicated: it waits until a move is finished */
-    if (fate != PG_OK || pg_int(pg_result(pg, at), 0, 1))
+    if (fate != PG_OK || pg_int(pg_result(pg, at), 0, 0))
         return fate;
-    int64_t waiting = pg_int(pg_result(pg, at), 0, 0);
     struct store_retention keep = retention_of(&s->retention);
-    int32_t bodies = pg_period_of_day(today - keep.bodies_days - 4);
-    if (bodies > waiting)
-        bodies = (int32_t)waiting;
-    fate = pg_partitions_drop(pg, PARTITION_PERIOD, bodies);
+    int32_t final_from_day = today - keep.bodies_days;
+    fate = pg_bodies_drop(pg, pg_period_of_day(final_from_day - RETENTION_SCHEDULE_DAYS),
+                          final_from_day);
     if (fate != PG_OK)
         return fate;
-    return pg_partitions_drop(pg, PARTITION_WEEK, pg_week_of_day(today - keep.attempts_days));
+    return pg_attempts_drop(pg, pg_week_of_day(today - keep.attempts_days),
+                            pg_week_of_day(clock_day(env_wall_ms(s->env))));
 }
 
 static enum pg_fate purge(struct postgresql_store *s, struct pg *pg, struct retention_clock *clock,

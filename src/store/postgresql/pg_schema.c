@@ -83,6 +83,9 @@ static const char *const version_1[] = {
     " test_survey_micros numeric NOT NULL, test_offer_micros numeric NOT NULL,"
     " active_live bigint NOT NULL, active_any bigint NOT NULL,"
     " PRIMARY KEY(account_no,day,client_no)) WITH (fillfactor=50)",
+    /* The last day on which a callback of the account's period became final late. */
+    "CREATE TABLE final_late(account_no int, period int, final_day int NOT NULL,"
+    " PRIMARY KEY(account_no,period)) WITH (fillfactor=50)",
     /* state 0 is the sum of all that is owed. */
     "CREATE TABLE book(account_no int, day int, app_no bigint, lane smallint, is_test bool,"
     " state smallint, count bigint NOT NULL, reward_micros numeric NOT NULL,"
@@ -302,16 +305,27 @@ bool pg_partitions_match(struct pg *pg, struct pg *other, struct pg_partitions *
     return fate == PG_OK;
 }
 
-/* Lists partitions below `first`, separated by commas; empty: none. Returns the number of the last
- * one. The names are parsed here, because SQL may evaluate a cast before the join, on any table's
- * name. */
-static int32_t list_below(const PGresult *r, const char *table, int32_t first, struct buf *ret)
+/* True if the number is in the first column. */
+static bool has_number(const PGresult *numbers, int32_t number)
+{
+    for (int i = 0; i < PQntuples(numbers); i++)
+        if (pg_int(numbers, i, 0) == number)
+            return true;
+    return false;
+}
+
+/* Lists partitions below `first`, separated by commas, but those in `kept` (NULL: none); empty:
+ * none. Returns the number of the last one. The names are parsed here, because SQL may evaluate a
+ * cast before the join, on any table's name. */
+static int32_t list_below(const PGresult *r, const char *table, int32_t first, const PGresult *kept,
+                          struct buf *ret)
 {
     int32_t last = INT32_MIN;
     ret->n = 0;
     for (int i = 0, count = 0; i < PQntuples(r) && count < DROP_MOST; i++) {
         int32_t number;
-        if (!read_number(pg_str(r, i, 0), table, &number) || number >= first)
+        if (!read_number(pg_str(r, i, 0), table, &number) || number >= first ||
+            (kept && has_number(kept, number)))
             continue;
         buf_printf(ret, "%s%.*s", count++ ? "," : "", STR_ARG(pg_str(r, i, 1)));
         last = number;
@@ -319,29 +333,67 @@ static int32_t list_below(const PGresult *r, const char *table, int32_t first, s
     return last;
 }
 
-/* Removes from `names` the partitions with bodies that are needed. A waiting callback needs its
- * body, and a resend that is not committed yet may have read one: locking first waits for it, and
- * reading afterwards sees it. */
-static enum pg_fate keep_awaited(struct pg *pg, int32_t first, struct buf *names)
+/* The periods whose bodies are needed: a callback of them waits, or became final late on that day
+ * or later. One statement, so that an outcome between the two, which no longer waits and is noted
+ * in the same commit, is seen by one of them. */
+static int ask_needed(struct pg *pg, int32_t final_from_day)
 {
-    /* the parent, because everybody locks it before its partitions */
-    pg_exec(pg, "LOCK TABLE ONLY body IN ACCESS EXCLUSIVE MODE");
-    int waiting = pg_exec(pg, "SELECT coalesce(min(period),2147483647) FROM waiting");
-    int at = ask_partitions(pg, "body");
-    enum pg_fate fate = pg_sync(pg);
-    if (fate != PG_OK)
-        return fate;
-    int64_t least = pg_int(pg_result(pg, waiting), 0, 0);
-    (void)list_below(pg_result(pg, at), "body", first < least ? first : (int32_t)least, names);
-    return PG_OK;
+    return pg_exec_f(pg,
+                     "SELECT period FROM waiting UNION"
+                     " SELECT period FROM final_late WHERE final_day>=%d",
+                     final_from_day);
+}
+
+static void begin_drop(struct pg *pg)
+{
+    pg_begin(pg, false);
+    /* other users of the table queue behind this lock, which waits for readers: not for long */
+    pg_exec(pg, "SELECT set_config('lock_timeout','500',true)");
+}
+
+static enum pg_fate end_drop(struct pg *pg, enum pg_fate fate, struct buf *names)
+{
+    if (fate == PG_OK) {
+        pg_commit(pg);
+        fate = pg_sync(pg);
+    }
+    buf_free(names);
+    return fate;
+}
+
+/* What is needed is read twice: first without the lock, so that nobody waits while all is needed. A
+ * resend that is not committed yet may have read a body: locking waits for it, and reading
+ * afterwards sees it. */
+enum pg_fate pg_bodies_drop(struct pg *pg, int32_t first, int32_t final_from_day)
+{
+    struct buf names = {0};
+    enum pg_fate fate = PG_OK;
+    begin_drop(pg);
+    for (int look = 0; fate == PG_OK && (look == 0 || (look == 1 && names.n > 0)); look++) {
+        if (look == 1) /* the parent, because everybody locks it before its partitions */
+            pg_exec(pg, "LOCK TABLE ONLY body IN ACCESS EXCLUSIVE MODE");
+        int needed = ask_needed(pg, final_from_day), at = ask_partitions(pg, "body");
+        fate = pg_sync(pg);
+        if (fate == PG_OK)
+            (void)list_below(pg_result(pg, at), "body", first, pg_result(pg, needed), &names);
+    }
+    if (fate == PG_OK && names.n > 0) {
+        pg_exec_f(pg, "DROP TABLE %s", buf_c(&names));
+        pg_exec_f(pg, "DELETE FROM final_late WHERE to_regclass('body_'||(period+%d)) IS NULL",
+                  PG_PARTITION_NAME);
+    }
+    return end_drop(pg, fate, &names);
 }
 
 /* Attempts of callbacks that are not final are kept: those up to this week move to attempt_kept.
- * Attempts that moved there earlier are deleted once their callback is final. */
-static void keep_attempts(struct pg *pg, int32_t last)
+ * Attempts that moved there earlier move on to the week `now` once their callback is final, and go
+ * with that week: when their limit has passed once more. */
+static void keep_attempts(struct pg *pg, int32_t last, int32_t now)
 {
-    pg_exec(pg, "DELETE FROM attempt_kept k WHERE NOT EXISTS(SELECT FROM waiting w WHERE w.pending"
-                " AND w.account_no=k.account_no AND w.event_no=k.event_no)");
+    pg_exec_f(pg,
+              "UPDATE attempt k SET week=%d WHERE week<%d AND NOT EXISTS(SELECT FROM waiting w"
+              " WHERE w.pending AND w.account_no=k.account_no AND w.event_no=k.event_no)",
+              now, -PG_PARTITION_NAME);
     pg_exec_f(pg,
               "INSERT INTO attempt_kept SELECT a.account_no,a.event_no,%d,number,at_ms,a.lane,"
               "manual,duration_ms,status,class,url,detail,request_headers,response_headers,"
@@ -352,26 +404,17 @@ static void keep_attempts(struct pg *pg, int32_t last)
               -PG_PARTITION_NAME - 1, -PG_PARTITION_NAME, last, (last + 1) * PG_WEEK_DAYS * DAY_MS);
 }
 
-enum pg_fate pg_partitions_drop(struct pg *pg, enum pg_partition kind, int32_t first)
+enum pg_fate pg_attempts_drop(struct pg *pg, int32_t first, int32_t now)
 {
-    const char *table = kind == PARTITION_PERIOD ? "body" : "attempt";
     struct buf names = {0};
-    pg_begin(pg, false);
-    /* other users of the table queue behind this lock, which waits for readers: not for long */
-    pg_exec(pg, "SELECT set_config('lock_timeout','500',true)");
-    int at = ask_partitions(pg, table);
+    begin_drop(pg);
+    int at = ask_partitions(pg, "attempt");
     enum pg_fate fate = pg_sync(pg);
-    int32_t last = fate == PG_OK ? list_below(pg_result(pg, at), table, first, &names) : 0;
-    if (names.n > 0 && kind == PARTITION_PERIOD)
-        fate = keep_awaited(pg, first, &names);
-    else if (names.n > 0)
-        keep_attempts(pg, last);
-    if (fate == PG_OK) {
-        if (names.n > 0)
-            pg_exec_f(pg, "DROP TABLE %s", buf_c(&names));
-        pg_commit(pg);
-        fate = pg_sync(pg);
+    int32_t last =
+        fate == PG_OK ? list_below(pg_result(pg, at), "attempt", first, NULL, &names) : 0;
+    if (names.n > 0) {
+        keep_attempts(pg, last, now);
+        pg_exec_f(pg, "DROP TABLE %s", buf_c(&names));
     }
-    buf_free(&names);
-    return fate;
+    return end_drop(pg, fate, &names);
 }

@@ -43,7 +43,7 @@ MUST_CHECK bool pg_schema_open(struct pg *pg, const struct pg_schema_wants *want
 /* Rows of `meta` while a copy fills the database (store_copy.h): its position, and its source's
  * mark. A daemon refuses to start meanwhile. */
 #define PG_META_COPY_POSITION "copy_position"
-#define PG_META_RETENTION_CLOCK "retention_clock_ms" /* domain/retention.h */
+#define PG_META_RETENTION_CLOCK "retention_clock_ms" /* domain/retention_clock.h */
 #define PG_META_COPY_MARK "copy_mark"
 
 /* The name of everything that a move of the database makes in it (store_move.h). */
@@ -60,7 +60,11 @@ void pg_partitions_free(struct pg_partitions *p);
 /* Makes the partition if it is missing, in a transaction of its own; no transaction may be open. */
 MUST_CHECK enum pg_fate pg_partition_make(struct pg *pg, struct pg_partitions *known,
                                           enum pg_partition kind, int32_t number);
-/* Drops whole partitions of bodies or of attempts below `first`, but keeps what is not final. */
-MUST_CHECK enum pg_fate pg_partitions_drop(struct pg *pg, enum pg_partition kind, int32_t first);
+/* Drops whole partitions of bodies below `first`, but those with a callback that is not final, or
+ * that became final late on that day or afterwards (domain/retention.h). */
+MUST_CHECK enum pg_fate pg_bodies_drop(struct pg *pg, int32_t first, int32_t final_from_day);
+/* Drops whole partitions of attempts below `first`, but keeps what is not final. Kept attempts
+ * whose callback is final by now move to the week `now`, whose partition exists. */
+MUST_CHECK enum pg_fate pg_attempts_drop(struct pg *pg, int32_t first, int32_t now);
 /* Makes each partition that the other database has. False: pg->why is a sentence. */
 MUST_CHECK bool pg_partitions_match(struct pg *pg, struct pg *other, struct pg_partitions *known);

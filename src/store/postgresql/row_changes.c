@@ -1,6 +1,6 @@
 /* Rows that more than one transaction may change are locked in one order everywhere, so that nodes
- * do not deadlock: accounts, then events by (account, number), then books by key, then totals. A
- * table without changes costs no statement. */
+ * do not deadlock: accounts, then events by (account, number), then books by key, then totals, then
+ * periods of `final_late`. A table without changes costs no statement. */
 #include "store/postgresql/row_changes.h"
 
 #include "base/alloc.h"
@@ -11,7 +11,7 @@
 void changes_begin(struct changes *ch)
 {
     books_clear(&ch->books);
-    ch->row_count = ch->total_count = 0;
+    ch->row_count = ch->total_count = ch->final_late_count = 0;
     table_begin(&ch->dropped, "illl");
     table_begin(&ch->waiting, "illlilb");
 }
@@ -21,6 +21,7 @@ void changes_free(struct changes *ch)
     books_free(&ch->books);
     free(ch->rows);
     free(ch->totals);
+    free(ch->final_late);
     table_free(&ch->dropped);
     table_free(&ch->waiting);
     table_free(&ch->scratch);
@@ -55,6 +56,22 @@ static void stop_waiting(struct changes *ch, const struct event *e, const struct
     column_int(c++, waiting_lane(e, s->wait));
     column_int(c++, s->place.due_ms);
     column_int(c++, (int64_t)e->event_no);
+}
+
+void changes_note_final_late(struct changes *ch, uint32_t account_no, int32_t period,
+                             int32_t final_day)
+{
+    for (size_t i = 0; i < ch->final_late_count; i++) {
+        struct changed_final_late *at = &ch->final_late[i];
+        if (at->account_no == account_no && at->period == period) {
+            at->final_day = at->final_day > final_day ? at->final_day : final_day;
+            return;
+        }
+    }
+    ch->final_late = xgrow(ch->final_late, &ch->final_late_capacity, ch->final_late_count + 1,
+                           sizeof *ch->final_late);
+    ch->final_late[ch->final_late_count++] =
+        (struct changed_final_late){account_no, period, final_day};
 }
 
 /* --- rows ------------------------------------------------------------------------------------- */
@@ -254,10 +271,36 @@ static void send_totals(struct changes *ch, struct pg *pg)
                       "dead=t.dead+excluded.dead");
 }
 
+static int by_account_and_period(const void *a, const void *b)
+{
+    const struct changed_final_late *x = a, *y = b;
+    if (x->account_no != y->account_no)
+        return x->account_no < y->account_no ? -1 : 1;
+    return (x->period > y->period) - (x->period < y->period);
+}
+
+static void send_final_late(struct changes *ch, struct pg *pg)
+{
+    if (ch->final_late_count == 0)
+        return;
+    qsort(ch->final_late, ch->final_late_count, sizeof *ch->final_late, by_account_and_period);
+    table_begin(&ch->scratch, "iii");
+    for (size_t i = 0; i < ch->final_late_count; i++) {
+        column_int(&ch->scratch.columns[0], ch->final_late[i].account_no);
+        column_int(&ch->scratch.columns[1], ch->final_late[i].period);
+        column_int(&ch->scratch.columns[2], ch->final_late[i].final_day);
+    }
+    args_table(pg_args(pg), &ch->scratch);
+    pg_query_prepared(pg, "INSERT INTO final_late AS w SELECT * FROM unnest($1,$2,$3)"
+                          " ON CONFLICT(account_no,period) DO UPDATE SET"
+                          " final_day=excluded.final_day WHERE w.final_day<excluded.final_day");
+}
+
 void changes_send(struct changes *ch, struct pg *pg)
 {
     send_rows(ch, pg);
     send_waiting(ch, pg);
     send_books(ch, pg);
     send_totals(ch, pg);
+    send_final_late(ch, pg);
 }

@@ -17,6 +17,12 @@ struct changed_total {
     int64_t pending, delivered, dead;
 };
 
+/* Callbacks of a period became final late, the last ones on that day. */
+struct changed_final_late {
+    uint32_t account_no;
+    int32_t period, final_day;
+};
+
 /* What a transaction adds to the store's counters. */
 struct pg_counts {
     int64_t accepted, pending, delivered, dead;
@@ -30,6 +36,8 @@ struct changes {
     struct changed_total *totals;
     size_t total_count, total_capacity;
     struct pg_table dropped, waiting; /* rows to delete from, and to add to, the table `waiting` */
+    struct changed_final_late *final_late;
+    size_t final_late_count, final_late_capacity;
     struct pg_table scratch;
 };
 
@@ -44,5 +52,8 @@ void changes_pending(struct changes *ch, uint32_t account_no, int64_t more);
 void changes_count_final(struct changes *ch, uint32_t account_no, struct row_callback *now);
 /* Sets the row's state. At most once for each row in a transaction. */
 void changes_row(struct changes *ch, const struct pg_row *row, const struct row_callback *now);
+/* A callback of the period became final late on that day (domain/retention.h). */
+void changes_note_final_late(struct changes *ch, uint32_t account_no, int32_t period,
+                             int32_t final_day);
 /* Puts the statements into the pipeline. */
 void changes_send(struct changes *ch, struct pg *pg);

@@ -1,9 +1,9 @@
-/* Finds the event numbers of an account that were accepted in a time.
+/* Finds the events of an account that were accepted between two times.
  *
- * Times of acceptance grow with the numbers (domain/acceptance_times.h), except where a clock was
- * put back: the table accepted_back has the first event of each stretch that begins earlier than
- * the event before it. There is rarely more than one stretch; within a stretch the search is
- * binary. */
+ * Times of acceptance grow with the event numbers (domain/acceptance_times.h) until a clock is put
+ * back. Then a new stretch begins: its first event was accepted earlier than the event before it.
+ * The table accepted_back has the first event of each such stretch. An account rarely has more than
+ * one stretch. Within a stretch the times are sorted, so it is searched by bisection. */
 #pragma once
 
 #include "store/sqlite/apply.h"

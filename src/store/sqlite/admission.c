@@ -2,7 +2,7 @@
  * The decision uses the last measurements: counters that change with each batch, and the disk and
  * the journal, which admission_measure measures a few times a second on the thread that asks for
  * the store's numbers. Outcomes, account changes and erasures are always accepted, because they are
- * few or free more than they use; the reserve is for them. */
+ * few or free more space than they use. The disk reserve is kept for them. */
 #include "store/sqlite/sqlite_store.h"
 
 #include "base/log.h"
@@ -52,6 +52,16 @@ void admission_measure(struct sqlite_store *s)
         return;
     look_at_disk(s);
     atomic_store(&b->journal_bytes, (long long)journal_live_bytes(s->journal));
+}
+
+bool admission_has_room(struct sqlite_store *s, int64_t bytes)
+{
+    struct admission *b = &s->admission;
+    admission_measure(s);
+    int64_t reserve = atomic_load(&b->reserve_now_bytes);
+    bool knows_room = reserve > 0; /* the file system has told */
+    return !atomic_load(&b->disk_low) && !atomic_load(&s->numbers.blocked) &&
+           (!knows_room || atomic_load(&b->free_bytes) - bytes >= reserve);
 }
 
 /* The writer notices a lack of room only when it asks for room, so its result counts for a

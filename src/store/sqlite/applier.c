@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "store/sqlite/bundle.h"
 #include "store/sqlite/checkpoint.h"
 #include "store/sqlite/schema.h"
 
@@ -14,7 +15,8 @@
 #define LOCKED_MS 1000
 #define RETRY_MS 1000
 #define PURGE_INTERVAL_MS (60 * 60 * 1000)
-#define PURGE_AGAIN_MS 100 /* while resends must be applied first */
+#define PURGE_AGAIN_MS 100          /* while resends must be applied first */
+#define BUNDLE_AGAIN_MS (60 * 1000) /* after a step that found no room */
 
 void applier_publish_numbers(struct sqlite_store *s)
 {
@@ -55,6 +57,7 @@ static void apply_one(struct sqlite_store *s, struct memtable *m)
 {
     bool good;
     int64_t begin_us = timing_now_us();
+    s->apply.now_ms = env_wall_ms(s->env);
     while (!(good = apply_memtable(&s->apply, m)) && apply_passing(&s->apply) &&
            !atomic_load(&s->closing)) {
         if (!atomic_exchange(&s->numbers.blocked, true))
@@ -100,11 +103,94 @@ static void purge_when_due(struct sqlite_store *s, int64_t *next_mono_ms)
     *next_mono_ms = now_ms + (is_done ? PURGE_INTERVAL_MS : PURGE_AGAIN_MS);
 }
 
-/* How long the applier may wait for requests. */
-static int64_t idle_ms(struct sqlite_store *s, int64_t next_purge_mono_ms)
+/* How the making of bundles gets on. */
+struct bundling {
+    bool idle;             /* no step is due before the next memtable */
+    bool given_up;         /* a segment is damaged: none in this process */
+    bool told;             /* that there is no room */
+    int64_t again_mono_ms; /* not before */
+};
+
+static bool may_bundle(struct sqlite_store *s, const struct bundling *b)
 {
-    int64_t left_ms = next_purge_mono_ms - env_mono_ms(s->env);
-    return left_ms > PURGE_AGAIN_MS ? PURGE_INTERVAL_MS : PURGE_AGAIN_MS;
+    return !b->idle && !b->given_up && !sql_failed(&s->apply.sql) &&
+           env_mono_ms(s->env) >= b->again_mono_ms;
+}
+
+/* A bundle is not worth the room that outcomes may need. */
+static bool has_room(struct sqlite_store *s, struct bundling *b)
+{
+    int64_t bytes = bundle_bytes_left(&s->apply.sql, s->apply.segment.no);
+    if (bytes == 0 || admission_has_room(s, bytes))
+        return true;
+    if (!b->told)
+        log_warning("bundle_waits", LOG_INT("needs_bytes", bytes),
+                    LOG_C("effect", "look-ups of keys and panelists get slower as events come"),
+                    LOG_C("fix", "give the store's file system more room"));
+    b->told = true;
+    b->again_mono_ms = env_mono_ms(s->env) + BUNDLE_AGAIN_MS;
+    return false;
+}
+
+/* Whether a failure comes from what was read. Only a look-up of it, or a bundle, needs it. */
+static bool is_damage(const struct sql *q)
+{
+    return (q->code & 0xff) == SQLITE_CORRUPT || q->code == SQLITE_IOERR_DATA ||
+           q->code == SQLITE_IOERR_READ;
+}
+
+static void bundle_some(struct sqlite_store *s, struct bundling *b)
+{
+    struct apply *a = &s->apply;
+    if (!has_room(s, b))
+        return;
+    b->idle =
+        !bundle_step(&a->sql, a->segment.no, (uint32_t)atomic_load(&s->numbers.bundles_known));
+    if (!sql_failed(&a->sql))
+        return;
+    if (is_damage(&a->sql)) {
+        log_error("bundle_damaged", LOG_C("why", a->sql.why),
+                  LOG_C("effect", "keys are looked up segment by segment until a restart"),
+                  LOG_C("fix", "restore the database, or ask the scrub which page it is"));
+        b->given_up = true;
+    } else if (apply_passing(a)) {
+        log_warning("bundle_failed", LOG_C("why", a->sql.why),
+                    LOG_C("effect", "none: it is tried again in a minute"));
+        b->idle = false;
+        b->again_mono_ms = env_mono_ms(s->env) + BUNDLE_AGAIN_MS;
+    } else {
+        return; /* the store ends: tell_failure */
+    }
+    apply_recover(a);
+}
+
+/* How long the applier may wait for requests. Bundles are made while there are none. */
+static int64_t idle_ms(struct sqlite_store *s, int64_t next_purge_mono_ms,
+                       const struct bundling *bundling)
+{
+    if (may_bundle(s, bundling))
+        return 0;
+    int64_t now_ms = env_mono_ms(s->env), next_ms = next_purge_mono_ms;
+    if (bundling->again_mono_ms > now_ms && bundling->again_mono_ms < next_ms)
+        next_ms = bundling->again_mono_ms;
+    return next_ms - now_ms > PURGE_AGAIN_MS ? next_ms - now_ms : PURGE_AGAIN_MS;
+}
+
+/* Takes the request. */
+static void handle(struct sqlite_store *s, struct request *r, struct bundling *bundling)
+{
+    if (r->kind == REQUEST_CHECKPOINT) {
+        bool is_complete = !sql_failed(&s->apply.sql) && applier_checkpoint(s, false);
+        scrub_checkpoint_done(s->scrub, r, is_complete);
+        return;
+    }
+    if (r->kind != REQUEST_PURGE) {
+        apply_one(s, r->what);
+        bundling->idle = false;
+        if (may_bundle(s, bundling) && bundle_is_urgent(&s->apply.sql, s->apply.segment.no))
+            bundle_some(s, bundling);
+    }
+    free(r);
 }
 
 void *applier_main(void *arg)
@@ -115,25 +201,22 @@ void *applier_main(void *arg)
     store_thread_begin("store-applier", APPLIER_NICER);
     int wal_pages = 0;
     int64_t next_purge_mono_ms = 0;
+    struct bundling bundling = {0};
     sqlite3_wal_hook(s->apply.sql.db, count_wal_pages, &wal_pages);
     sqlite3_busy_timeout(s->apply.sql.db, LOCKED_MS);
     for (;;) {
         purge_when_due(s, &next_purge_mono_ms);
-        struct request *r = queue_take(&s->to_applier, idle_ms(s, next_purge_mono_ms));
+        struct request *r = queue_take(&s->to_applier, idle_ms(s, next_purge_mono_ms, &bundling));
         if (r && r->kind == REQUEST_STOP) {
             free(r);
             break;
         }
-        if (r && r->kind == REQUEST_CHECKPOINT) {
-            bool is_complete = !sql_failed(&s->apply.sql) && applier_checkpoint(s, false);
-            scrub_checkpoint_done(s->scrub, r, is_complete);
-            r = NULL;
-        }
         if (r && r->kind == REQUEST_PURGE)
             next_purge_mono_ms = 0;
-        else if (r)
-            apply_one(s, r->what);
-        free(r);
+        if (r)
+            handle(s, r, &bundling);
+        else if (may_bundle(s, &bundling))
+            bundle_some(s, &bundling);
         if (!sql_failed(&s->apply.sql) && wal_pages >= s->checkpoint_pages)
             (void)applier_checkpoint(s, false);
         tell_failure(s);

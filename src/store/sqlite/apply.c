@@ -31,6 +31,9 @@ static void prepare(struct apply *a)
                                     " ON CONFLICT DO UPDATE SET count=count+?3");
     a->waiting.drop =
         sql_prepare(q, "DELETE FROM waiting WHERE segment=? AND accepted_ms=? AND count=0");
+    a->final_late.add =
+        sql_prepare(q, "INSERT INTO final_late VALUES(?1,?2) ON CONFLICT DO UPDATE SET final_day=?2"
+                       " WHERE final_day<?2");
     a->rows.add_reversal = sql_prepare(q, "INSERT OR IGNORE INTO reversal VALUES(?,?)");
     a->rows.add_cap = sql_prepare(q, "INSERT OR IGNORE INTO cap SELECT c0,c1,c2,c3 FROM input");
     a->reports.find = sql_prepare(q, "SELECT * FROM report WHERE account_no=? AND day=?"
@@ -113,6 +116,7 @@ void apply_close(struct apply *a)
     free(a->due.leaving.items);
     free(a->erasing.late);
     free(a->waiting.items);
+    free(a->final_late.items);
     free(a->search.items);
     books_free(&a->ledger.books);
     delivery_stats_rows_free(&a->stats.rows);
@@ -164,7 +168,7 @@ bool apply_memtable(struct apply *a, struct memtable *m)
     struct apply_counters before = a->counters;
     a->m = m;
     a->due.coming.count = a->due.leaving.count = a->erasing.late_count = a->waiting.count = 0;
-    a->search.count = 0;
+    a->search.count = a->final_late.count = 0;
     books_clear(&a->ledger.books);
     hash_panelists(a);
     sql_exec(&a->sql, "BEGIN IMMEDIATE");
@@ -177,7 +181,8 @@ bool apply_memtable(struct apply *a, struct memtable *m)
     apply_objects(a);
     apply_erases(a);
     apply_books(a);
-    apply_waiting(a);
+    apply_waiting_counts(a);
+    apply_write_final_late(a);
     apply_search(a);
     apply_meta(a);
     if (a->ending)

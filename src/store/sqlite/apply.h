@@ -59,9 +59,20 @@ struct apply_older_rows { /* apply_older.c */
     size_t delivered_count;
 };
 
-struct apply_waiting_rows { /* apply_waiting.c: changes of the number of waiting callbacks */
+struct apply_waiting_rows { /* apply_waiting_counts.c: changes of the number of waiting callbacks */
     sqlite3_stmt *add, *drop;
     struct apply_waits *items;
+    size_t count, capacity;
+};
+
+struct apply_final_late {
+    uint32_t segment;
+    int32_t final_day;
+};
+
+struct apply_final_late_rows { /* apply_final_late.c: one for each segment */
+    sqlite3_stmt *add;
+    struct apply_final_late *items;
     size_t count, capacity;
 };
 
@@ -103,6 +114,7 @@ struct apply {
     struct hash_secret secret;
     uint64_t generation; /* of the last memtable applied */
     struct memtable *m;  /* of the open transaction */
+    int64_t now_ms; /* wall clock, set by the caller: when callbacks become final; 0: unknown */
     struct apply_counters counters;
     struct {
         uint32_t no;
@@ -129,6 +141,7 @@ struct apply {
     struct apply_older_rows older;
     struct apply_due_rows due;
     struct apply_waiting_rows waiting;
+    struct apply_final_late_rows final_late;
     struct apply_search_rows search;
     struct apply_active_rows active;
     struct apply_intraday intraday;
@@ -184,8 +197,9 @@ void apply_delivery_stats(struct apply *a);
 void apply_objects(struct apply *a); /* apply_objects.c */
 /* apply_erase.c: erasures, and late outcomes of erased callbacks */
 void apply_erases(struct apply *a);
-void apply_books(struct apply *a);   /* apply_books.c: after all steps that move callbacks */
-void apply_waiting(struct apply *a); /* apply_waiting.c: the same */
+void apply_books(struct apply *a);          /* apply_books.c: after all steps that move callbacks */
+void apply_waiting_counts(struct apply *a); /* apply_waiting_counts.c: the same */
+void apply_write_final_late(struct apply *a); /* apply_final_late.c: the same */
 /* apply_search.c: the same */
 void apply_search_prepare(struct apply *a);
 void apply_search(struct apply *a);
@@ -203,6 +217,8 @@ void apply_count(struct apply *a, enum callback_state before, enum callback_stat
                  unsigned counted);
 /* Adds to the number of waiting callbacks with this segment and time of acceptance. */
 void apply_waits(struct apply *a, uint32_t segment, int64_t accepted_ms, int by);
+/* A callback of the segment became final late on that day (domain/retention.h). */
+void apply_note_final_late(struct apply *a, uint32_t segment, int32_t final_day);
 /* When the oldest waiting callback was accepted; `otherwise` if none waits. */
 int64_t apply_waiting_oldest_ms(struct apply *a, int64_t otherwise);
 /* Adds the sums to their row, with a statement of books_prepare. */

@@ -1,5 +1,6 @@
-/* Adds to the books what the transaction has accepted and moved. The sums are taken where rows are
- * written (apply_rows.c, apply_moves.c), so that the books show what is stored. */
+/* Updates the books (store/books.h) for the callbacks that the transaction has accepted or moved to
+ * another state. apply_rows.c and apply_moves.c add up the sums when they write the rows, so that
+ * the books agree with the stored events. */
 #include "store/sqlite/apply.h"
 
 #include "store/sqlite/report_row.h"

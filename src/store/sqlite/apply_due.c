@@ -1,5 +1,5 @@
-/* The waiting callbacks of the lanes by due time: deletes and inserts them in the table's order,
- * after all rows of the memtable are written. */
+/* Updates the table `due`, the waiting callbacks by lane and due time. Rows are deleted and
+ * inserted in the order of the table, after all event rows of the memtable are written. */
 #include "store/sqlite/apply.h"
 
 #include "base/alloc.h"

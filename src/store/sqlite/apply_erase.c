@@ -1,8 +1,9 @@
 /* Erases a panelist: removes every trace of the id from every table, and keeps all sums.
  *
  * A waiting callback cannot be sent without its body: it becomes skipped, reason disabled. The sets
- * of active panelists and the payments of the cap have keyed hashes of the id, which are removed,
- * too: a set gets the hash of the replacement, so that the day's count stays. */
+ * of active panelists and the payments that the cap counts contain keyed hashes of the id. These
+ * are removed, too. In a set, the hash of the replacement takes the place of the old hash, so that
+ * the day's count stays. */
 #include "store/sqlite/apply.h"
 
 #include "base/alloc.h"
@@ -12,6 +13,7 @@
 #include <stdlib.h>
 
 #include "store/sqlite/body_block.h"
+#include "store/sqlite/bundle.h"
 #include "store/sqlite/event_row.h"
 #include "store/sqlite/panelists.h"
 
@@ -21,7 +23,7 @@
 struct erasure_slices {
     const struct mem_erase *what;
     struct key128 before, after; /* panelist keys */
-    sqlite3_stmt *clear;
+    sqlite3_stmt *clear, *has_bodies;
 };
 
 static bool table_exists(struct sql *q, const char *kind, int64_t number)
@@ -45,6 +47,7 @@ static void erase_active(struct apply *a, const struct erasure_slices *e, int64_
                (int64_t)e->before.lo);
 }
 
+/* `segment`: of its body. */
 static void erase_callback(struct apply *a, const struct erasure_slices *e, uint64_t id,
                            uint32_t segment)
 {
@@ -119,6 +122,16 @@ static void erase_body(struct apply *a, uint32_t segment, uint64_t id)
                   buf_str(&a->bodies), block);
 }
 
+static uint32_t segment_of(struct apply *a, uint64_t id)
+{
+    sql_bind_int(a->erasing.find, 1, (int64_t)id);
+    if (!sql_row(&a->sql, a->erasing.find))
+        return 0;
+    uint32_t segment = apply_callback_read(a->erasing.find, id).segment;
+    sql_reset(a->erasing.find);
+    return segment;
+}
+
 /* Responses of partners' servers may repeat the id, and so may the Location of a redirect. */
 static void erase_attempts(struct apply *a, uint64_t id)
 {
@@ -130,10 +143,18 @@ static void erase_attempts(struct apply *a, uint64_t id)
     sql_finalize(s);
 }
 
-static void erase_event(struct apply *a, const struct erasure_slices *e, uint64_t id,
-                        uint32_t segment, bool has_bodies)
+static bool has_bodies(struct apply *a, const struct erasure_slices *e, uint32_t segment)
+{
+    sql_bind_int(e->has_bodies, 1, segment);
+    bool found = sql_row(&a->sql, e->has_bodies) && sql_int(e->has_bodies, 0) != 0;
+    sql_reset(e->has_bodies);
+    return found;
+}
+
+static void erase_event(struct apply *a, const struct erasure_slices *e, uint64_t id)
 {
     struct sql *q = &a->sql;
+    uint32_t segment = segment_of(a, id);
     sql_bind_str(e->clear, 1, e->what->replacement);
     sql_bind_int(e->clear, 2, (int64_t)id);
     sql_bind_str(e->clear, 3, e->what->panelist_id);
@@ -143,29 +164,25 @@ static void erase_event(struct apply *a, const struct erasure_slices *e, uint64_
     a->erasing.erased++;
     erase_callback(a, e, id, segment);
     erase_attempts(a, id);
-    if (has_bodies)
+    if (has_bodies(a, e, segment))
         erase_body(a, segment, id);
 }
 
-/* Erases the panelist's events in one segment. Another panelist may have the same hash, so the id
- * in the row decides. */
-static void erase_in_segment(struct apply *a, const struct erasure_slices *e, uint32_t segment,
-                             bool has_bodies)
+/* Erases the panelist's events in one segment or bundle. Another panelist may have the same hash,
+ * so the id in the row decides. */
+static void erase_in_set(struct apply *a, const struct erasure_slices *e,
+                         struct panelist_query left)
 {
-    uint64_t upto = event_id_of(e->what->account_no, e->what->upto_event_no);
-    struct panelist_query all = {segment, e->before.hi, {1, upto}, false};
-    struct panelist_query left = all;
     uint64_t *ids = xmalloc(2 * ERASED_AT_ONCE * sizeof *ids);
     size_t count = ERASED_AT_ONCE;
     while (count == ERASED_AT_ONCE) {
         count = panelist_ids(&a->sql, &left, ids, ERASED_AT_ONCE);
         for (size_t i = 0; i < count; i++)
-            erase_event(a, e, ids[i], segment, has_bodies);
+            erase_event(a, e, ids[i]);
         if (count > 0)
             left.range.first = ids[count - 1] + 1;
     }
     free(ids);
-    panelist_forget(&a->sql, &all);
 }
 
 static void apply_erase(struct apply *a, const struct mem_erase *what)
@@ -176,13 +193,23 @@ static void apply_erase(struct apply *a, const struct mem_erase *what)
         .after = panelist_key(&a->secret, what->account_no, what->replacement),
         .clear = sql_prepare(&a->sql, "UPDATE event SET panelist_id=?,session_id=NULL,mid=NULL,"
                                       "segment=0,signature_offset=0 WHERE id=? AND panelist_id=?"),
+        .has_bodies = sql_prepare(&a->sql, "SELECT has_bodies FROM segment WHERE no=?"),
+    };
+    struct panelist_query of = {
+        .hash = e.before.hi,
+        .range = {1, event_id_of(what->account_no, what->upto_event_no)},
     };
     a->erasing.erased = 0;
-    sqlite3_stmt *s = sql_prepare(&a->sql, "SELECT no,has_bodies FROM segment");
-    while (sql_row(&a->sql, s))
-        erase_in_segment(a, &e, (uint32_t)sql_int(s, 0), sql_int(s, 1) != 0);
+    sqlite3_stmt *s = bundle_prepare_sets(&a->sql, false);
+    for (; sql_row(&a->sql, s); erase_in_set(a, &e, of))
+        of.set = (uint32_t)sql_int(s, 0);
+    sql_finalize(s);
+    s = bundle_prepare_tables(&a->sql);
+    for (; sql_row(&a->sql, s); panelist_forget(&a->sql, &of))
+        of.set = (uint32_t)sql_int(s, 0);
     sql_finalize(s);
     sql_finalize(e.clear);
+    sql_finalize(e.has_bodies);
     if (what->request)
         what->request->erased = a->erasing.erased;
 }

@@ -1,5 +1,6 @@
-/* Keys, bodies and panelists, which are stored in segments: a segment is closed when it has its
- * number of keys or its age; a memtable is never split between two. */
+/* Writes keys, bodies and panelists into the open segment. A segment is closed when it has enough
+ * keys, has as many runs as can be numbered, or is old enough. A memtable is never split between
+ * two segments. */
 #include "store/sqlite/apply.h"
 
 #include "base/alloc.h"

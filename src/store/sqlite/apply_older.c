@@ -1,12 +1,14 @@
-/* States of earlier events. Their rows are read many at a time, and written one by one, except for
- * the most frequent change: a waiting callback is delivered. Such rows change alike, so one
- * statement scans a range of ids and changes those in the list (docs/decisions/hot-path.md). */
+/* Writes the new states of events that earlier memtables have stored. Many of their rows are read
+ * at a time, but they are written one by one. The exception is the most frequent change: a waiting
+ * callback is delivered. It changes every row in the same way, so one statement scans a range of
+ * ids and changes the rows whose ids are in a list (docs/decisions/hot-path.md). */
 #include "store/sqlite/apply.h"
 
 #include "base/alloc.h"
 
 #include <stdlib.h>
 
+#include "domain/retention.h"
 #include "store/sqlite/event_row.h"
 
 /* How many other rows a statement may scan between two of its own: about the cost of starting
@@ -120,6 +122,15 @@ static void set_delivered(struct apply *a)
 
 /* --- applying ------------------------------------------------------------------------------ */
 
+/* An erased callback has no body to keep. */
+static void note_final(struct apply *a, const struct older *before)
+{
+    const struct apply_callback *c = &before->callback;
+    if (before->life.wait != WAIT_NOT && before->entry->life.wait == WAIT_NOT && c->segment != 0 &&
+        retention_is_late(c->accepted_ms, a->now_ms))
+        apply_note_final_late(a, c->segment, clock_day(a->now_ms));
+}
+
 /* Applies the changes outside of the callback's own row. */
 static void move(struct apply *a, const struct older *before)
 {
@@ -132,6 +143,7 @@ static void move(struct apply *a, const struct older *before)
     if (after->wait == WAIT_DUE)
         apply_queue_due(a, before->life.lane, after->place.due_ms, id);
     apply_moved(a, &before->callback, before->life.state, after->state, before->entry->counted);
+    note_final(a, before);
 }
 
 void apply_older(struct apply *a, const struct apply_row *rows, size_t count)

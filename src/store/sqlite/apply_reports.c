@@ -2,11 +2,13 @@
  * each row, so that each row is read and written once. The sets of active panelists have a table
  * for each day, which is dropped whole when the day is old; the counts stay in the report row.
  *
- * A panelist's bits in a set tell whether live and test surveys were started, and above
- * ACTIVE_FLAGS the slot of intraday that the first live start was counted in (plus 1; 0: none).
+ * A set stores bits for each panelist: whether the panelist has started live and test surveys, and,
+ * above ACTIVE_FLAGS, the intraday slot in which the first live start was counted (plus 1; 0:
+ * none).
  *
- * A client's set of a day is complete or empty. An empty one whose row has counted panelists was
- * dropped: it is rebuilt from the events, so that late events (an import) count nobody twice. */
+ * A client's set of a day is complete or empty. If it is empty although the report row counts
+ * panelists, the set was dropped. It is then rebuilt from the events, so that late events (an
+ * import) count no panelist twice. */
 #include "store/sqlite/apply.h"
 
 #include "domain/clock.h"

@@ -1,6 +1,6 @@
-/* An eponymous, read-only virtual table: see array_vtab.h. Nothing of the array is copied, because
- * it may be too large for one statement's memory: SQLite builds its record from the values in
- * place. */
+/* An eponymous, read-only virtual table: see array_vtab.h. The array is not copied, because it may
+ * be too large for the memory of one statement: SQLite builds each record from the values where
+ * they are. */
 #include "store/sqlite/array_vtab.h"
 
 #include "base/alloc.h"

@@ -1,6 +1,6 @@
-/* Writes chunks, which store repeated lines once, and reads them. A text is cut at lines that facts
- * tell; everything between two such lines is one literal, so that headers that never change are
- * found again at once. */
+/* Writes and reads chunks, which store repeated texts only once. A text is split at the lines that
+ * can be printed from other facts (attempt_block.h). All lines between two of these are one
+ * literal, so that headers that never change are found as a whole. */
 #include "store/sqlite/attempt_block.h"
 
 #include <stdlib.h>

@@ -9,7 +9,7 @@
  *               before in the chunk (0 at first), duration_ms, status, class;
  *               texts: url, detail, request headers, response headers, response body
  *     text      pieces, up to PIECE_END; their bytes one after the other
- *     piece     a number: below PIECE_LITERAL a header line that other facts tell (below);
+ *     piece     a number: below PIECE_LITERAL a header line printed from other facts (below);
  *               from there on, even: (n - PIECE_LITERAL) / 2 bytes follow;
  *               odd: the ((n - PIECE_LITERAL) / 2)-th literal of the chunk again, counted
  *               from 0 up to ATTEMPT_LITERALS

@@ -6,11 +6,11 @@
  * first checkpoint a process therefore writes again, byte for byte,
  *
  * - every frame of the WAL that it found, and syncs the WAL;
- * - the database's pages that SQLite will not copy again: those that the WAL index counts as copied
- *   (another process, a backup, has kept the index alive). SQLite syncs them.
+ * - the pages of the database that SQLite will not copy again, because the WAL index counts them as
+ *   copied (another process, such as a backup, has kept the index alive). SQLite syncs these pages.
  *
- * A power cut meanwhile changes nothing: each sector has the same bytes before and after, or older
- * ones, which the journal still covers. */
+ * A power cut during this does no harm: each sector has the same bytes before and after, or older
+ * bytes, whose changes the journal still has. */
 #include "store/sqlite/checkpoint.h"
 
 #include "base/alloc.h"

@@ -13,6 +13,7 @@
     "segment,state,reason,queue,manual,failed_attempts,slot,due_ms,attempts,"                      \
     "counted"
 #define ROW_COUNTED_COLUMN 32
+#define ROW_COLUMN_COUNT 33
 struct event_row {
     uint64_t id;
     struct event event; /* without key, content and body; with the current state and reason */

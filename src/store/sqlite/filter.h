@@ -1,5 +1,6 @@
 /* A blocked Bloom filter over 128-bit keys: a key's bits are in one cache line. It answers "surely
- * not" or "perhaps"; at 12 bits per key about one look-up in a hundred asks SQLite in vain. */
+ * not" or "perhaps". At 12 bits per key about one look-up in a hundred is a false positive, which
+ * searches SQLite and finds nothing. */
 #pragma once
 
 #include "base/hash.h"

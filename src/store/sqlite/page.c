@@ -1,12 +1,13 @@
 /* Pages of due callbacks: the page reader reads them from SQLite, then the writer filters them,
  * because it knows the changes since.
  *
- * The snapshot may be older than a memtable that has been applied and freed meanwhile, so that the
- * writer no longer knows its changes: then the page is read again. If the memtables have due
- * callbacks of the lane that belong on this page, it is read again once behind a read barrier, so
- * that everything acknowledged before the page was asked for is in SQLite. A brief page skips the
- * barrier: hundreds of lanes that are swept again and again would otherwise force memtables to be
- * applied several times a second. */
+ * A memtable may have been applied and freed after the page's snapshot was taken. Then the writer
+ * no longer knows that memtable's changes, and the page is read again.
+ *
+ * The memtables may have due callbacks of the lane that belong on this page. Then the page is read
+ * again once behind a read barrier, so that everything acknowledged before the page was requested
+ * is in SQLite. A brief page (due_page.brief) skips the barrier: such pages are read for hundreds
+ * of lanes again and again, and would force memtables to be applied several times a second. */
 #include "store/sqlite/sqlite_store.h"
 
 #include "base/alloc.h"

@@ -1,5 +1,5 @@
-/* Each run of a segment has some of a panelist's events, in consecutive blocks; almost always one
- * block, or two. */
+/* Walks the runs of a set. In each run, a panelist's events are in consecutive blocks, almost
+ * always in one or two. */
 #include "store/sqlite/panelists.h"
 
 #include "base/sort.h"
@@ -32,10 +32,10 @@ static void walk_begin(struct panelist_walk *w, struct sql *q, const struct pane
     *w = (struct panelist_walk){.q = q, .of = of};
     w->runs = sql_prepare_f(q,
                             "SELECT no,(SELECT max(id) FROM panelists_%u WHERE id>=no<<%d"
-                            " AND id<(no<<%d)+?) FROM run WHERE segment=%u ORDER BY no DESC",
-                            of->segment, RUN_ID_BITS, RUN_ID_BITS, of->segment);
+                            " AND id<(no<<%d)+?) FROM run WHERE set_no=%u ORDER BY no DESC",
+                            of->set, RUN_ID_BITS, RUN_ID_BITS, of->set);
     w->blocks = sql_prepare_f(
-        q, "SELECT id,block FROM panelists_%u WHERE id>=? AND id<? ORDER BY id", of->segment);
+        q, "SELECT id,block FROM panelists_%u WHERE id>=? AND id<? ORDER BY id", of->set);
     sql_bind_int(w->runs, 1, run_block_id(0, of->hash));
 }
 
@@ -131,9 +131,8 @@ static void write_rest(struct panelist_walk *w)
     buf_add(&rest, w->block.p, w->first * width);
     buf_add(&rest, w->block.p + w->end * width, w->block.n - w->end * width);
     sqlite3_stmt *s =
-        rest.n > 0
-            ? sql_prepare_f(w->q, "UPDATE panelists_%u SET block=?2 WHERE id=?1", w->of->segment)
-            : sql_prepare_f(w->q, "DELETE FROM panelists_%u WHERE id=?1", w->of->segment);
+        rest.n > 0 ? sql_prepare_f(w->q, "UPDATE panelists_%u SET block=?2 WHERE id=?1", w->of->set)
+                   : sql_prepare_f(w->q, "DELETE FROM panelists_%u WHERE id=?1", w->of->set);
     sql_bind_int(s, 1, w->id);
     if (rest.n > 0)
         sql_bind_blob(s, 2, buf_str(&rest));

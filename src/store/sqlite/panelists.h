@@ -1,13 +1,13 @@
-/* Finds the events of a panelist in a segment, for searches and erasures. The search is by hash, so
- * the caller compares the id in the event. Lanes erase a panelist from memory: lane_erase
- * (delivery/lane.h). */
+/* Finds the events of a panelist in a segment or a bundle, for searches and erasures. The search is
+ * by hash, so the caller compares the id in the event. Lanes erase a panelist from memory:
+ * lane_erase (delivery/lane.h). */
 #pragma once
 
 #include "store/sqlite/accepted.h"
 #include "store/sqlite/schema.h"
 
 struct panelist_query {
-    uint32_t segment;
+    uint32_t set; /* run.h */
     uint64_t hash;
     struct range range; /* of ids */
     bool newest_first;

@@ -1,5 +1,5 @@
-/* The table of pending resends. The hash is one to one, so a node with the same hash is the right
- * one. */
+/* The table of pending resends. hash_number is one to one, so a node with the hash of a callback's
+ * id belongs to that callback. */
 #include "store/sqlite/pending_resends.h"
 
 #include "base/alloc.h"

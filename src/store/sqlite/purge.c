@@ -1,19 +1,22 @@
 /* Drops old data in whole tables: a day of attempts, a day's set of active panelists, a segment's
- * bodies. No row is deleted by itself, and what is not final is never purged: attempts of waiting
- * callbacks are first copied to a table of their own. A purge that finds the disk full is tried
- * again in an hour; any other failure stays the connection's. */
+ * bodies. Single rows are never deleted.
+ *
+ * Data of a callback that is not final is never purged. When a day of attempts is dropped, the
+ * attempts of waiting callbacks are first copied to the table attempts_kept. When such a callback
+ * is final, the next purge moves its attempts to the table of the current day. A segment's bodies
+ * stay until its last callback has been final for the configured number of days.
+ *
+ * A purge that fails because the disk is full is retried after an hour. Any other failure is the
+ * connection's sticky failure (sql.h). */
 #include "store/sqlite/sqlite_store.h"
 
 #include "base/log.h"
-#include "domain/clock.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "domain/retention.h"
 #include "store/sqlite/schema.h"
-
-/* The last attempt of a callback is at most about 73 h after its acceptance. */
-#define SCHEDULE_DAYS 4
 
 /* The first table NAME_<day> older than before_day, except the days in `kept`. */
 struct old_day {
@@ -48,7 +51,8 @@ static void drop_day(struct apply *a, const struct old_day *old)
         log_debug("purged", LOG_C("table", old->table));
 }
 
-/* --- attempts: those of callbacks that are not final move to attempts_kept ------------------ */
+/* --- attempts: those of callbacks that are not final move to attempts_kept, and then on --------
+ */
 
 struct keeping {
     struct attempt_chunk *chunk;
@@ -82,6 +86,27 @@ static void keep_event(struct apply *a, sqlite3_stmt *add, sqlite3_stmt *from)
     arena_free(&arena);
 }
 
+/* Kept attempts whose callback has become final move to the table that today's attempts are written
+ * to, and so go with it: when their limit has passed once more. */
+static void move_final(struct apply *a, int64_t today)
+{
+    struct sql *q = &a->sql;
+    char table[32];
+    snprintf(table, sizeof table, "attempts_%" PRId64, today);
+    schema_create_attempts(q, table);
+    sqlite3_stmt *add = schema_prepare_attempts(q, table, "VALUES(?,?)");
+    sqlite3_stmt *s = sql_prepare_f(q,
+                                    "SELECT e.id,e.event_id,e.occurred_ms,t.attempts"
+                                    " FROM attempts_kept AS t CROSS JOIN event AS e"
+                                    " ON e.id>=t.block<<%d AND e.id<(t.block+1)<<%d"
+                                    " AND e.state<>%d AND e.attempts>0",
+                                    ATTEMPT_BLOCK_BITS, ATTEMPT_BLOCK_BITS, CALLBACK_PENDING);
+    while (sql_row(q, s))
+        keep_event(a, add, s);
+    sql_finalize(s);
+    sql_finalize(add);
+}
+
 /* Starts from the waiting callbacks, so that the cost depends on them and not on the day's
  * attempts. */
 static void keep_waiting(struct apply *a, const char *table)
@@ -101,11 +126,15 @@ static void keep_waiting(struct apply *a, const char *table)
     sql_finalize(add);
 }
 
-static void drop_attempts(struct apply *a, const struct old_day *old)
+static void drop_attempts(struct apply *a, const struct old_day *old, int64_t today)
 {
     struct sql *q = &a->sql;
-    bool any = apply_waiting_oldest_ms(a, INT64_MAX) < (old->day + 1) * DAY_MS;
+    bool has_kept =
+        sql_get_int(q, "SELECT 1 FROM sqlite_schema WHERE name='attempts_kept'", 0) != 0;
+    bool any = has_kept || apply_waiting_oldest_ms(a, INT64_MAX) < (old->day + 1) * DAY_MS;
     sql_exec(q, "BEGIN IMMEDIATE");
+    if (has_kept)
+        move_final(a, today);
     if (any) {
         schema_create_attempts(q, "attempts_kept");
         schema_create_attempts(q, "attempts_next");
@@ -114,22 +143,28 @@ static void drop_attempts(struct apply *a, const struct old_day *old)
     }
     drop_day(a, old);
     sql_exec(q, "DROP TABLE IF EXISTS attempts_kept");
-    if (any)
+    if (any && sql_get_int(q, "SELECT 1 FROM attempts_next LIMIT 1", 0) == 0)
+        sql_exec(q, "DROP TABLE attempts_next");
+    else if (any)
         sql_exec(q, "ALTER TABLE attempts_next RENAME TO attempts_kept");
     sql_exec(q, "COMMIT");
 }
 
 /* --- bodies ----------------------------------------------------------------------------------- */
 
-/* The first segment whose bodies are not needed; 0: none. The open segment never is. */
+/* The first segment whose bodies are not needed by callbacks that became final before that time;
+ * 0: none. The open segment never is. */
 static int64_t find_old_bodies(struct apply *a, int64_t before_ms)
 {
     sqlite3_stmt *s =
         sql_prepare(&a->sql, "SELECT no FROM segment WHERE has_bodies<>0 AND filter IS NOT NULL AND"
                              " last_accepted_ms<? AND NOT EXISTS (SELECT 1 FROM waiting"
                              " WHERE waiting.segment=no) AND NOT EXISTS (SELECT 1 FROM event"
-                             " WHERE event.segment=no AND queue=1 AND state<>1) LIMIT 1");
-    sql_bind_int(s, 1, before_ms);
+                             " WHERE event.segment=no AND queue=1 AND state<>1)"
+                             " AND NOT EXISTS (SELECT 1 FROM final_late WHERE final_late.segment=no"
+                             " AND final_day>=?) LIMIT 1");
+    sql_bind_int(s, 1, before_ms - RETENTION_SCHEDULE_DAYS * DAY_MS);
+    sql_bind_int(s, 2, clock_day(before_ms));
     int64_t no = sql_row(&a->sql, s) ? sql_int(s, 0) : 0;
     sql_finalize(s);
     return no;
@@ -140,6 +175,7 @@ static void drop_bodies(struct apply *a, int64_t segment)
     struct sql *q = &a->sql;
     sql_exec(q, "BEGIN IMMEDIATE");
     sql_exec_f(q, "UPDATE segment SET has_bodies=0 WHERE no=%" PRId64, segment);
+    sql_exec_f(q, "DELETE FROM final_late WHERE segment=%" PRId64, segment);
     sql_exec_f(q, "DROP TABLE IF EXISTS bodies_%" PRId64, segment);
     sql_exec(q, "COMMIT");
 }
@@ -169,13 +205,13 @@ static bool purge_bodies(struct apply *a, struct view *v, int64_t before_ms)
 }
 
 static bool purge_until(struct apply *a, struct view *v, const struct store_retention *keep,
-                        int64_t now_ms)
+                        int64_t now_ms, int64_t wall_ms)
 {
     struct sql *q = &a->sql;
     int64_t today = clock_day(now_ms);
     struct old_day old;
     while (old = find_day(a, "attempts", today - keep->attempts_days, NULL), old.table[0])
-        drop_attempts(a, &old);
+        drop_attempts(a, &old, clock_day(wall_ms));
     /* a set can be rebuilt from the events, but not for every memtable of a long import */
     while (old = find_day(a, "active", today - keep->panelists_days, &a->active.touched),
            old.table[0])
@@ -183,7 +219,7 @@ static bool purge_until(struct apply *a, struct view *v, const struct store_rete
     idmap_free(&a->active.touched);
     drop_intraday(q, today - INTRADAY_DAYS);
     apply_delivery_stats_merge(a, now_ms);
-    return purge_bodies(a, v, now_ms - (keep->bodies_days + SCHEDULE_DAYS) * DAY_MS);
+    return purge_bodies(a, v, now_ms - keep->bodies_days * DAY_MS);
 }
 
 /* Moves the retention clock; returns the time to purge by. */
@@ -206,7 +242,8 @@ bool purge_run(struct apply *a, struct view *v, const struct store_retention *ke
     struct sql *q = &a->sql;
     if (sql_failed(q))
         return true;
-    bool is_done = purge_until(a, v, keep, move_clock(a, clock, wall_ms, mono_ms));
+    int64_t now_ms = move_clock(a, clock, wall_ms, mono_ms);
+    bool is_done = purge_until(a, v, keep, now_ms, wall_ms);
     if (sql_failed(q) && apply_passing(a)) {
         log_warning("purge_failed", LOG_C("why", q->why));
         apply_recover(a);

@@ -291,8 +291,7 @@ static void list_tried(struct event_lookup *l, struct callback_list *list, struc
     sql_reset(l->row);
 }
 
-static bool list_segment(struct event_lookup *l, struct callback_list *list,
-                         struct panelist_query left)
+static bool list_set(struct event_lookup *l, struct callback_list *list, struct panelist_query left)
 {
     size_t most = list->limit + 1, found = most;
     uint64_t *ids = xmalloc(2 * most * sizeof *ids);
@@ -317,11 +316,10 @@ static void list_by_panelist(struct event_lookup *l, const struct hash_secret *s
         .range = range,
         .newest_first = list->order == LIST_NEWEST_FIRST,
     };
-    sqlite3_stmt *s =
-        sql_prepare_f(&l->sql, "SELECT no FROM segment ORDER BY no %s", direction(list));
+    sqlite3_stmt *s = bundle_prepare_sets(&l->sql, of.newest_first);
     for (bool more = true; more && sql_row(&l->sql, s);) {
-        of.segment = (uint32_t)sql_int(s, 0);
-        more = list_segment(l, list, of);
+        of.set = (uint32_t)sql_int(s, 0);
+        more = list_set(l, list, of);
     }
     sql_finalize(s);
 }

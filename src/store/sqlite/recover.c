@@ -114,6 +114,7 @@ bool recover_tail(struct apply *apply, struct view *view, struct disk *disk, con
     struct sql *q = &apply->sql;
     uint64_t id = identity_journal_id(q);
     apply_open(apply);
+    apply->now_ms = env_wall_ms(env_real());
     view->secret = apply->secret;
     view->last_accepted_ms = meta_get_int(q, "last_accepted_ms", 0);
     view->active = memtable_new(apply->generation + 1);
@@ -191,6 +192,7 @@ static bool open_database(struct sqlite_store *s, char **ret_why)
         !settle_identity(s, ret_why))
         return false;
     apply_open(&s->apply);
+    s->apply.now_ms = env_wall_ms(s->env);
     s->view.secret = s->apply.secret;
     s->view.last_accepted_ms = meta_get_int(q, "last_accepted_ms", 0);
     if (sql_failed(q)) {

@@ -66,12 +66,12 @@ size_t run_block_find(enum run_kind kind, struct str block, struct run_place pla
     return low;
 }
 
-sqlite3_stmt *run_prepare_find(struct sql *q, uint32_t segment)
+sqlite3_stmt *run_prepare_find(struct sql *q, uint32_t set)
 {
     return sql_prepare_f(q,
                          "SELECT (SELECT block FROM keys_%u WHERE id>=no<<%d AND id<=(no<<%d)+?"
-                         " ORDER BY id DESC LIMIT 1) FROM run WHERE segment=%u",
-                         segment, RUN_ID_BITS, RUN_ID_BITS, segment);
+                         " ORDER BY id DESC LIMIT 1) FROM run WHERE set_no=%u",
+                         set, RUN_ID_BITS, RUN_ID_BITS, set);
 }
 
 static bool find_in_block(struct str block, struct key128 key, struct key_record *ret)
@@ -106,11 +106,11 @@ bool run_find_key(struct sql *q, sqlite3_stmt *find, struct key128 key, struct k
 /* --- writing ------------------------------------------------------------------------------------
  */
 
-void run_writer_begin(struct run_writer *w, struct sql *q, uint32_t segment, enum run_kind kind,
+void run_writer_begin(struct run_writer *w, struct sql *q, uint32_t set, enum run_kind kind,
                       uint32_t run)
 {
     *w = (struct run_writer){.q = q, .kind = kind, .run = run};
-    w->add = sql_prepare_f(q, "INSERT OR FAIL INTO %s_%u VALUES(?,?)", run_table(kind), segment);
+    w->add = sql_prepare_f(q, "INSERT OR FAIL INTO %s_%u VALUES(?,?)", run_table(kind), set);
 }
 
 static void write_block(struct run_writer *w)
@@ -133,8 +133,8 @@ void run_writer_add(struct run_writer *w, const void *record)
         bool full = w->block.n + width > RUN_BLOCK_BYTES;
         if (!is_before(last, next))
             sql_damaged(w->q, w->kind == RUN_KEYS
-                                  ? "a segment has a key twice, or its keys out of order"
-                                  : "a segment has a panelist's event twice, or out of order");
+                                  ? "a key is stored twice, or keys are out of order"
+                                  : "a panelist's event is stored twice, or out of order");
         if (full && (w->kind != RUN_KEYS || next.major >> 24 != last.major >> 24))
             write_block(w);
     }

@@ -1,11 +1,12 @@
-/* Runs: how a segment stores its keys and its panelists. A run has the records of one memtable, or
- * of several merged ones (run_merge.h): sorted records of one width, in blocks that fill a page
- * each. A segment N stores them in two tables,
+/* Runs: how a segment, or a bundle of segments (bundle.h), stores its keys and its panelists. A run
+ * has the records of one memtable, or of several merged ones (run_merge.h): sorted records of one
+ * width, in blocks that fill a page each. A segment or bundle N stores them in two tables,
  *
  *     keys_N(id INTEGER PRIMARY KEY, block BLOB)        of struct key_record
  *     panelists_N(id INTEGER PRIMARY KEY, block BLOB)   of struct panelist_record
  *
- * and `run` has a row for each run, with the same number in both.
+ * and `run` has a row for each run, with the same number in both. N is called the number of the
+ * set: segments count from 1, bundles from BUNDLE_NO_FIRST.
  *
  * A block's id consists of its run's number and the first 40 bits of its first record's sort key,
  * so that a look-up goes straight to the block. Keys that share these bits are in one block. A
@@ -41,11 +42,11 @@ struct panelist_record {
 #define RUN_RECORD_BYTES_MOST sizeof(struct key_record)
 
 size_t run_width(enum run_kind kind);      /* bytes of a record */
-const char *run_table(enum run_kind kind); /* without the segment's number */
+const char *run_table(enum run_kind kind); /* without the number of the set */
 
 /* A run's blocks have ids from its first one up to the next run's first one. */
 #define RUN_ID_BITS 41
-/* Run numbers are not reused in a segment. A segment that has reached this one is closed: merging
+/* Run numbers are not reused in a set. A segment that has reached this one is closed: merging
  * and closing need further numbers, whose ids stay below 2^63. */
 #define RUN_NO_MOST ((1u << 22) - 64)
 static inline int64_t run_first_id(uint32_t run)
@@ -68,9 +69,9 @@ struct run_place run_block_place(enum run_kind kind, struct str block, size_t at
 /* The first record that is not before `place`; the record count if there is none. */
 size_t run_block_find(enum run_kind kind, struct str block, struct run_place place);
 
-/* Looks up a key in all runs of a segment with one statement, and so in one snapshot, because
+/* Looks up a key in all runs of a set with one statement, and so in one snapshot, because
  * another connection may merge runs at any time. */
-sqlite3_stmt *run_prepare_find(struct sql *q, uint32_t segment);
+sqlite3_stmt *run_prepare_find(struct sql *q, uint32_t set);
 bool run_find_key(struct sql *q, sqlite3_stmt *find, struct key128 key, struct key_record *ret);
 
 /* --- writing ------------------------------------------------------------------------------------
@@ -85,7 +86,7 @@ struct run_writer {
     struct buf block;
 };
 
-void run_writer_begin(struct run_writer *w, struct sql *q, uint32_t segment, enum run_kind kind,
+void run_writer_begin(struct run_writer *w, struct sql *q, uint32_t set, enum run_kind kind,
                       uint32_t run);
 /* Adds a record. One that is not greater than the record before fails the connection as damaged. */
 void run_writer_add(struct run_writer *w, const void *record);

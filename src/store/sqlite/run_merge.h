@@ -1,6 +1,9 @@
-/* Merges runs, so that a look-up has few to search. While a segment is open, 16 runs of about one
- * size become one of the next size, so that a record is rewritten a few times at most. Runs that
- * would exceed half a segment wait for its closing, which merges all runs into one. */
+/* Merges the runs of one segment, so that a look-up has few runs to search. Closed segments are
+ * merged with each other in bundle.h.
+ *
+ * While a segment is open, 16 runs of about the same size are merged into one run of the next size,
+ * so that each record is rewritten only a few times. Runs whose merge would have more than half a
+ * segment wait until the segment is closed. Closing merges all runs into one. */
 #pragma once
 
 #include "store/sqlite/sql.h"

@@ -1,5 +1,5 @@
-/* Statements, counts and checks of the books: they read much, and a statement is sorted, which may
- * take seconds for a day of millions.
+/* Answers statements, counts and checks of the books. They read many rows, and a statement also
+ * sorts them, which may take seconds for a day with millions of events.
  *
  * The sort spills to a temporary file (in SQLITE_TMPDIR, /var/tmp or /tmp) when it outgrows this
  * connection's cache, so that memory stays bounded. */

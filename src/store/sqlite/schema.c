@@ -77,16 +77,22 @@ static const char version_1[] =
     "CREATE TABLE object(kind INT, id TEXT, document TEXT NOT NULL, PRIMARY KEY(kind, id))"
     " WITHOUT ROWID;"
     /* One row for each segment; the last one is open. has_bodies: 0 after they are purged. filter:
-     * of its keys, after it is sealed. */
+     * of its keys, after it is sealed; empty once a bundle has them. */
     "CREATE TABLE segment(no INTEGER PRIMARY KEY, keys INT NOT NULL,"
     " first_accepted_ms INT NOT NULL, last_accepted_ms INT NOT NULL, has_bodies INT NOT NULL,"
     " filter BLOB);"
-    /* The runs of keys and panelists of each segment (run.h). */
-    "CREATE TABLE run(segment INT, no INT, events INT NOT NULL, PRIMARY KEY(segment, no))"
+    /* Each bundle, how many of its steps are done, and the filters of its slices (bundle.h). */
+    "CREATE TABLE bundle(no INTEGER PRIMARY KEY, steps INT NOT NULL);"
+    "CREATE TABLE slice(bundle INT, no INT, filter BLOB NOT NULL, PRIMARY KEY(bundle, no));"
+    /* The runs of keys and panelists of each segment and bundle (run.h). */
+    "CREATE TABLE run(set_no INT, no INT, events INT NOT NULL, PRIMARY KEY(set_no, no))"
     " WITHOUT ROWID;"
-    /* The number of waiting callbacks by segment and millisecond of acceptance: apply_waiting.c. */
+    /* The number of waiting callbacks by segment and millisecond of acceptance:
+     * apply_waiting_counts.c. */
     "CREATE TABLE waiting(segment INT, accepted_ms INT, count INT NOT NULL,"
     " PRIMARY KEY(segment, accepted_ms)) WITHOUT ROWID;"
+    /* The last day on which a callback of the segment became final late: apply_final_late.c. */
+    "CREATE TABLE final_late(segment INTEGER PRIMARY KEY, final_day INT NOT NULL);"
     "CREATE VIEW events AS SELECT id >> 40 AS account_no, id & 0xffffffffff AS event_no, *"
     " FROM event;";
 
@@ -163,11 +169,15 @@ struct journal_position meta_get_position(struct sql *q)
 
 /* --- tables made and dropped at run time ------------------------------------------------------ */
 
+void schema_create_set(struct sql *q, uint32_t set)
+{
+    sql_exec_f(q, "CREATE TABLE keys_%u(id INTEGER PRIMARY KEY, block BLOB NOT NULL)", set);
+    sql_exec_f(q, "CREATE TABLE panelists_%u(id INTEGER PRIMARY KEY, block BLOB NOT NULL)", set);
+}
+
 void schema_create_segment(struct sql *q, uint32_t segment)
 {
-    sql_exec_f(q, "CREATE TABLE keys_%u(id INTEGER PRIMARY KEY, block BLOB NOT NULL)", segment);
-    sql_exec_f(q, "CREATE TABLE panelists_%u(id INTEGER PRIMARY KEY, block BLOB NOT NULL)",
-               segment);
+    schema_create_set(q, segment);
     sql_exec_f(q, "CREATE TABLE bodies_%u(block INTEGER PRIMARY KEY, bodies BLOB NOT NULL)",
                segment);
 }

@@ -17,7 +17,7 @@ extern const struct migration schema_migration;
 /* The first day with complete slots; absent: all are complete. */
 #define META_INTRADAY_FROM_DAY "intraday_from_day"
 
-/* domain/retention.h */
+/* domain/retention_clock.h */
 #define META_RETENTION_CLOCK "retention_clock_ms"
 
 /* Page cache of one connection. */
@@ -35,8 +35,9 @@ void meta_get_secret(struct sql *q, struct hash_secret *ret);
 void meta_make_secret(struct sql *q, const struct hash_secret *fresh);
 struct journal_position meta_get_position(struct sql *q);
 
-/* Tables made and dropped at run time: a set for each segment, a table for each day, and the
- * attempts that are kept longer. */
+/* Tables made and dropped at run time: three for each segment, two for each bundle, a table for
+ * each day, and the attempts that are kept longer. */
+void schema_create_set(struct sql *q, uint32_t set); /* keys and panelists: run.h */
 void schema_create_segment(struct sql *q, uint32_t segment);
 void schema_create_attempts(struct sql *q, const char *table);
 /* A statement that adds rows (block, chunk) to such a table; a chunk is appended to its block. */

@@ -1,6 +1,6 @@
-/* A set is read by its whole key. If a search leaves parts of the key open, each value is tried:
- * the account's apps, a few types, four states. Each costs one look-up, which returns ids in order;
- * the first ids of all are kept. */
+/* A set can be read only by its whole key. If a search does not name the app, the type or the
+ * state, the set of each possible value is read: all apps of the account, a few types, four states.
+ * Each set costs one look-up, which returns ids in order. The first ids of all sets are kept. */
 #include "store/sqlite/search.h"
 
 #include "base/alloc.h"

@@ -58,7 +58,7 @@ enum cache {
 struct numbers {
     atomic_llong accepted, delivered, dead, pending, oldest_pending_ms, queued_events,
         last_accepted_ms, retention_clock_ms, queued_bytes, memtable_events, memtable_bytes,
-        filter_bytes, cache_bytes[CACHES];
+        filter_bytes, bundles_known /* to look-ups of keys: bundle.h */, cache_bytes[CACHES];
     struct timing timings[STORE_TIMINGS];
     atomic_bool failed;  /* the store has ended */
     atomic_bool blocked; /* SQLite cannot be written now */
@@ -189,6 +189,8 @@ MUST_CHECK bool purge_run(struct apply *a, struct view *v, const struct store_re
 
 /* admission.c */
 void admission_measure(struct sqlite_store *s);
+/* Whether so many bytes may be written without need: the reserve is left. */
+bool admission_has_room(struct sqlite_store *s, int64_t bytes);
 /* Whether queued events may stay queued; `submitted`: the batch counted last; NULL: in general. */
 enum store_refusal admission_judge(struct sqlite_store *s, const struct intake_batch *submitted);
 void admission_count(struct sqlite_store *s, enum store_refusal refusal); /* for one request */

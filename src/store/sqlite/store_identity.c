@@ -1,6 +1,6 @@
-/* SQLite ties a WAL to no database, and journal positions are numbers. So without these checks a
- * database that is put back beside another one's WAL or journal would be opened without an
- * error. */
+/* SQLite does not check that a WAL belongs to its database, and a journal position is only a
+ * number. Somebody may restore a database next to the WAL or journal of another one. Without these
+ * checks it would be opened without an error. */
 #include "store/sqlite/store_identity.h"
 
 #include "base/alloc.h"
@@ -52,6 +52,20 @@ static int64_t look_at(struct disk *disk, const char *path, char *to, size_t n)
     return size;
 }
 
+/* A store that is begun beside a copy keeps the copy from ever being completed. */
+static bool no_copy_is_begun(struct disk *disk, const char *database, char **ret_why)
+{
+    char *part = xprintf("%s.part", database);
+    bool is_begun = look_at(disk, part, NULL, 0) > 0;
+    if (is_begun)
+        *ret_why =
+            xprintf("%s is a copy that has not ended: run the same `postbackd copy` again, or "
+                    "remove that file to begin with an empty store; nothing has been changed",
+                    part);
+    free(part);
+    return !is_begun;
+}
+
 bool identity_check_files(struct disk *disk, const char *database, const char *journal_directory,
                           char **ret_why)
 {
@@ -64,7 +78,8 @@ bool identity_check_files(struct disk *disk, const char *database, const char *j
         *ret_why = xprintf("%s cannot be read: %s", bytes < 0 ? database : wal,
                            strerror((int)-(bytes < 0 ? bytes : wal_bytes)));
     else if (bytes == 0)
-        good = journal_is_of(disk, journal_directory, 0, ret_why);
+        good = no_copy_is_begun(disk, database, ret_why) &&
+               journal_is_of(disk, journal_directory, 0, ret_why);
     else if (str_has_prefix((struct str){head, sizeof head}, "SQLite format 3") &&
              head[PAGE_RESERVED_AT] != PAGE_SUM_BYTES) {
         /* for anything else SQLite reports an error */

@@ -1,9 +1,9 @@
 /* A file of the default VFS with some methods replaced and some state added.
  *
- * The default VFS uses the first szOsFile bytes of a file's memory, and its method table's address
- * comes first of all. This VFS opens a file with it, and then points the file to a copy of the
- * table with its own methods. The copy and the state are stored after those bytes, where the
- * default VFS never looks: closing clears only its own part. */
+ * The default VFS uses the first szOsFile bytes of a file's memory. They begin with the address of
+ * its method table. This VFS lets the default VFS open the file. Then it makes a copy of the method
+ * table, puts its own methods into the copy, and points the file to the copy. The copy and the
+ * state are stored behind those szOsFile bytes, which the default VFS never reads or clears. */
 #include "store/sqlite/sync_slicing_vfs.h"
 
 #include "base/check.h"

@@ -1,7 +1,7 @@
 /* A VFS that syncs the database file and its WAL after every slice of bytes, on the thread that
  * writes, instead of once at the end of a checkpoint. A disk serves one request after the other, so
- * a commit of the journal then waits for one slice at most. SQLite's guarantees stay, because it
- * only adds syncs.
+ * a commit of the journal then waits for one slice at most. SQLite's guarantees stay, because this
+ * VFS only adds syncs.
  *
  * It also writes the checksum of each page of the database (page_sum.h). */
 #pragma once

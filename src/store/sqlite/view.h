@@ -1,7 +1,9 @@
-/* The store as the writer sees it: active memtable, then the frozen one, then SQLite; and the
- * single function by which each record changes it, live and in a replay. A replay decides nothing
- * again: what follows from a record (whether a reversal is held back, which one an outcome
- * releases) depends only on the records before it. */
+/* The store as the writer sees it. Look-ups search the active memtable, then the frozen one, then
+ * SQLite.
+ *
+ * Each kind of record has one function here that applies it. A running daemon and a replay call the
+ * same function. A replay decides nothing: what follows from a record (whether a reversal is held
+ * back, which reversal an outcome releases) depends only on the records before it. */
 #pragma once
 
 #include "domain/cap.h"

@@ -1,14 +1,14 @@
-/* The writer: the single thread that decides. A round takes queued requests, decides them into one
- * journal group, makes the group durable, and only then answers, hands out and wakes.
+/* The writer: the single thread that decides. A round decides queued requests, writes the decisions
+ * into one journal group, and makes it durable. Only then it answers and hands callbacks to lanes.
  *
  * Invariants
  *
- * - What is in the active memtable and not in the journal was decided in the current group; if the
- *   group cannot be made durable, the store stops and that memtable is never applied.
+ * - While a group is decided, only the active memtable has its changes. If the group cannot be made
+ *   durable, the store stops and that memtable is never applied.
  * - Between groups the active memtable has exactly the journal's groups up to its `end`.
- * - At most one memtable is frozen. Meanwhile intake that finds the active one full waits in
- *   `stalled`, and so, in order, does everything else except outcomes, pages and the applier's
- *   results. If the applier itself waits for disk space, such intake is refused instead.
+ * - At most one memtable is frozen. Intake that finds the active one full meanwhile waits in
+ *   `stalled`. Other requests wait there behind it, in order, except outcomes, pages, reads without
+ *   a barrier and the applier's results. If the applier lacks disk space, such intake is refused.
  * - A change that waits for journal space does not hold up intake: on a full disk it may wait for
  *   ever, and concurrent requests have no order. */
 #include "store/sqlite/sqlite_store.h"
@@ -195,7 +195,7 @@ static void take_applied(struct sqlite_store *s, struct request *r)
         return; /* it stays: the journal has it and SQLite has not */
     }
     if (m->event_count > 0) {
-        struct key_segment *segment = lookup_segment(&s->view.lookup, m->segment);
+        struct key_segment *segment = lookup_open_segment(&s->view.lookup, m->segment);
         for (size_t i = 0; i < m->event_count; i++)
             filter_add(&segment->filter, m->events[i].key);
     }
@@ -461,8 +461,8 @@ static void note_memory(struct sqlite_store *s)
     if (s->view.frozen)
         bytes += memtable_bytes(s->view.frozen);
     atomic_store_explicit(&n->memtable_bytes, (long long)bytes, memory_order_relaxed);
-    atomic_store_explicit(&n->filter_bytes, lookup_filter_bytes(&s->view.lookup),
-                          memory_order_relaxed);
+    atomic_store(&n->bundles_known, (long long)s->view.lookup.bundle_count);
+    atomic_store(&n->filter_bytes, lookup_filter_bytes(&s->view.lookup));
     store_note_cache(s, &s->view.lookup.sql, CACHE_WRITER);
 }
 

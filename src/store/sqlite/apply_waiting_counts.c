@@ -1,6 +1,7 @@
-/* Counts waiting callbacks by segment and time of acceptance: for the time of the oldest one, and
- * because a segment's bodies stay until none of its callbacks waits. Many events are accepted in
- * the same millisecond, so this costs less than an index entry for each. */
+/* Counts waiting callbacks by segment and time of acceptance, in the table `waiting`. The counts
+ * give the time of the oldest waiting callback. They also keep a segment's bodies until none of its
+ * callbacks waits. Many events are accepted in the same millisecond, so a count costs less than an
+ * index entry for each event. */
 #include "store/sqlite/apply.h"
 
 #include "base/alloc.h"
@@ -45,7 +46,7 @@ static void add(struct apply *a, const struct apply_waits *w)
     sql_run(&a->sql, a->waiting.drop);
 }
 
-void apply_waiting(struct apply *a)
+void apply_waiting_counts(struct apply *a)
 {
     if (a->waiting.count > 0)
         qsort(a->waiting.items, a->waiting.count, sizeof *a->waiting.items, by_place);
