@@ -2,10 +2,11 @@
  *
  * Only connect-level failures count (names, addresses, connections, TLS); an HTTP answer concerns
  * the lane only. A destination is dead after eight such failures in a row without a connection in
- * between. Eight is more than one lane's first window, so that one badly configured path through a
- * proxy is unlikely to stop its neighbours, and few enough to be reached in one round of attempts.
- * A dead host is probed after 5 s, then after intervals that double up to 60 s, plus up to 5 % at
- * random so that many hosts are not probed at the same moment. */
+ * between. Eight is more than the first window of one lane. So a single badly configured path
+ * through a proxy is unlikely to stop the other lanes on that host. Eight failures are also few
+ * enough to occur in one round of attempts. A dead host is probed after 5 s, then after intervals
+ * that double up to 60 s, plus up to 5 % at random so that many hosts are not probed at the same
+ * moment. */
 #include "delivery/destination.h"
 
 #include "base/alloc.h"

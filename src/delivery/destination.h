@@ -1,6 +1,10 @@
 /* A destination, scheme://host:port, and what its lanes share. It bounds the exchanges under way
- * with one host. It also detects that the host cannot be reached, so that five hundred lanes on one
- * dead platform cost one attempt at a time. Pure state of one loop: times are arguments. */
+ * with one host. It also detects that the host cannot be reached: then all lanes on that host
+ * together make one attempt at a time. Pure state of one loop: times are arguments.
+ *
+ * A host that accepts connections but answers slowly is not dead. Then domain/window.h bounds the
+ * attempts of each lane, and the turns in delivery/dispatcher.c keep lanes from delaying each
+ * other. */
 #pragma once
 
 #include "base/env.h"

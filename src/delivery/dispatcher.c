@@ -124,10 +124,6 @@ void dispatcher_set_lane(struct dispatcher *d, struct lane *lane, const struct a
         owner = delivery_loop_of(d->delivery, app, kind);
     }
     struct lane_now now = dispatcher_now(d);
-    if (s.enabled_since_ms > now.wall_ms) /* set before the clock was put back */
-        s.enabled_since_ms = now.wall_ms;
-    if (s.lane_enabled_ms > now.wall_ms)
-        s.lane_enabled_ms = now.wall_ms;
     s.is_elsewhere = (owner != LOOP_NONE && owner != d->index) ||
                      leases_lost(d->delivery->leases, lane->no, lane->fence);
     if (s.has_url)
@@ -443,6 +439,7 @@ void dispatcher_set_schedule(struct dispatcher *d, const struct schedule *schedu
 {
     d->schedule = *schedule;
     d->shared.give_up_ms = callback_give_up_ms(schedule);
+    callback_set_lead_window(&d->shared.lead, schedule, d->runtime->mono_ms(d->runtime));
 }
 
 struct dispatcher *dispatcher_new(struct delivery *delivery, int index,

@@ -148,10 +148,12 @@ static void skip(struct dispatcher *d, struct lane *lane, struct callback *c,
 
 /* REASON_NONE: the callback is to be sent. */
 static enum callback_reason reason_to_skip(const struct dispatcher *d, const struct lane *lane,
-                                           const struct app *app, const struct callback *c)
+                                           const struct app *app, const struct callback *c,
+                                           int64_t mono_ms)
 {
-    if (!c->was_delivered &&
-        callback_is_missed(&d->schedule, &c->place, lane->settings.lane_enabled_ms))
+    /* a clock that was set forward makes no slot look passed when the lane was enabled */
+    int64_t enabled_ms = lane->settings.lane_enabled_ms - clock_lead_ms(&d->shared.lead, mono_ms);
+    if (!c->was_delivered && callback_is_missed(&d->schedule, &c->place, enabled_ms))
         return REASON_DISABLED;
     bool wanted =
         app_wants(&app->terms, c->type, c->is_test, (enum lane_kind)(lane->no % LANE_KINDS));
@@ -182,7 +184,7 @@ bool dispatcher_start(struct dispatcher *d, struct lane *lane)
     bool sick = lane_is_sick(lane); /* before this attempt is counted */
     struct callback *c = lane_take(lane);
     lane_settle_place(lane, &c->place);
-    enum callback_reason reason = reason_to_skip(d, lane, app, c);
+    enum callback_reason reason = reason_to_skip(d, lane, app, c, now.mono_ms);
     if (reason != REASON_NONE) {
         leases_end(d->delivery->leases, lane->no);
         app_unref(app);
@@ -429,15 +431,16 @@ static void finish_test(struct dispatcher *d, struct delivery_attempt *t)
     executor_post(test->reply_to, &test->done);
 }
 
-/* Removes the Sig from the answer before any log, stream or message sees it. */
-static void hide_sig(struct exchange *x, const char hex[SIG_HEX_BYTES])
+/* Before any log, stream or message sees the answer. */
+static void hide_secrets(struct exchange *x, const char hex[SIG_HEX_BYTES])
 {
-    signature_hide_sig(x->detail, strlen(x->detail), hex);
-    signature_hide_sig(x->response_headers.p, x->response_headers.n, hex);
-    signature_hide_sig(x->response_body.p, x->response_body.n, hex);
+    struct str userinfo = x->url->userinfo;
+    answer_hide_secrets(x->detail, strlen(x->detail), hex, userinfo);
+    answer_hide_secrets(x->response_headers.p, x->response_headers.n, hex, userinfo);
+    answer_hide_secrets(x->response_body.p, x->response_body.n, hex, userinfo);
 }
 
-/* Called after hide_sig, because the sentence may quote the answer. */
+/* Called after hide_secrets, because the sentence may quote the answer. */
 static void judge_answer(struct delivery_attempt *t)
 {
     struct exchange *x = &t->x;
@@ -474,7 +477,7 @@ static void done(struct exchange *x)
         give_back(d, t);
         return;
     }
-    hide_sig(x, t->request.sig);
+    hide_secrets(x, t->request.sig);
     if (x->class == ATTEMPT_OK && t->app->success_answer.rule != SUCCESS_ANY)
         judge_answer(t);
     if (t->test)

@@ -1,10 +1,11 @@
 /* Handles changes of the wall clock: docs/state.md, "The clock".
  *
- * Due times are stored as wall clock times. When the clock is put back, callbacks that were dated
- * before would wait too long by the same amount. Therefore each lane drops what it holds, waits
- * until its outcomes are durable, and reads once all callbacks that are due later than now. A
- * callback that is later than its place in the schedule allows gets a new date, which is earlier by
- * at most the amount that the clock was put back. */
+ * Due times are stored as wall clock times. When the clock is put back, a callback that got its due
+ * time before would wait too long by the same amount. Therefore each lane gives its queued
+ * callbacks back to the store, waits until its outcomes are durable, and then reads, once, all
+ * callbacks that are due later than now. If a callback's due time is later than its place in the
+ * schedule allows, the callback gets an earlier one. The due time moves by at most the amount that
+ * the clock was put back. */
 #include "delivery/dispatcher.h"
 
 #include "base/alloc.h"
@@ -13,7 +14,6 @@
 
 #include <stdlib.h>
 
-#define WALL_JUMP_MS 1000
 #define LATE_UNKNOWN_MS (INT64_MAX / 2) /* the clock may have been wrong by any amount */
 
 struct lane_now dispatcher_now(struct dispatcher *d)
@@ -21,8 +21,10 @@ struct lane_now dispatcher_now(struct dispatcher *d)
     int64_t mono_ms = d->runtime->mono_ms(d->runtime);
     int64_t wall_ms = d->runtime->wall_ms(d->runtime);
     int64_t expected_ms = d->clock.wall_ms + (mono_ms - d->clock.mono_ms);
-    if (wall_ms - expected_ms > WALL_JUMP_MS)
+    if (wall_ms - expected_ms > CLOCK_LEAD_LEAST_MS) {
         d->clock.jumped = true;
+        clock_lead_add(&d->shared.lead, wall_ms - expected_ms, mono_ms);
+    }
     if (acceptance_goes_back(expected_ms, wall_ms)) {
         d->clock.back_ms += expected_ms - wall_ms;
         expected_ms = wall_ms;

@@ -1,5 +1,6 @@
 /* The inbox of a dispatcher: callbacks that the store hands over, and notes from other threads. A
- * task is posted only when the inbox stops being empty, so that a burst causes one wake-up. */
+ * task is posted to the loop only when something is put into an empty inbox, so that a burst causes
+ * one wake-up. */
 #include "delivery/dispatcher.h"
 
 #include "base/alloc.h"

@@ -1,11 +1,16 @@
-/* The one decision by the knowledge of other processes' changes: may this request be written now?
+/* Decides, right before a request is written, whether it may still be sent. Other processes may
+ * have taken over the shard, erased the panelist or changed settings since the attempt began. What
+ * happens to an attempt whose request is already written: delivery/dispatcher_attempt.c.
  *
- * The process may have been stopped at any moment since the tick began, and the connection may have
+ * The process may have been stopped at any moment since the tick began, and connecting may have
  * taken seconds. So the sender asks right before it writes a request, and the clock is read then.
- * The order counts. The end of the last look is read before the clock, so that a stop in between
- * ends the look. Erasures and lapses are read after that end, because whoever moves it has told of
- * them before (store/postgresql/nodes.c). A store that one process has alone has no leases, and its
- * requests are not asked for. */
+ *
+ * The order of the reads matters. The end of the lease and of the last look at other processes'
+ * changes is read before the clock: if the process is stopped between the two reads, the answer is
+ * no. Erasures and lapses are read after that end, because store/postgresql/nodes.c reports them
+ * before it moves the end.
+ *
+ * A store that only one process uses has no leases. Its requests are not checked here. */
 #include "delivery/dispatcher.h"
 
 bool dispatcher_may_send(struct exchange *x)

@@ -1,5 +1,5 @@
-/* Timers of lanes and destinations: one min-heap for each loop, with entries embedded in them, so
- * that a million waiting lanes need one timer of the loop. */
+/* Timers of lanes and destinations: one min-heap for each loop. The heap's entries are embedded in
+ * the lanes and destinations. So a million waiting lanes need only one timer of the loop. */
 #pragma once
 
 #include <stddef.h>

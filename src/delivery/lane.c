@@ -92,11 +92,29 @@ bool lane_is_idle(const struct lane *lane)
            !lane->scans.is_asked;
 }
 
+static int64_t no_later(int64_t ms, const struct lane_now *now)
+{
+    return ms < now->wall_ms ? ms : now->wall_ms;
+}
+
+/* A time in the future was stored by a clock that was ahead; the true time is unknown. For the app
+ * it is taken as now, so that no slot is lost. For the lane it is taken as never: otherwise each
+ * process that reads it would skip callbacks that have not waited long. Up to ACCEPTANCE_HELD_MS is
+ * accepted, because two nodes' clocks differ by less. */
+static void correct_settings(struct lane_settings *s, const struct lane_now *now)
+{
+    s->enabled_since_ms = no_later(s->enabled_since_ms, now);
+    if (acceptance_goes_back(s->lane_enabled_ms, now->wall_ms))
+        s->lane_enabled_ms = 0;
+    s->lane_enabled_ms = no_later(s->lane_enabled_ms, now);
+}
+
 void lane_set(struct lane *lane, const struct lane_settings *settings, const struct lane_now *now)
 {
     bool drained = !lane->settings.has_url;
     bool moved = settings->url_hash != lane->settings.url_hash;
     lane->settings = *settings;
+    correct_settings(&lane->settings, now);
     lane->leaving = settings->is_elsewhere;
     if (lane->settings.max_concurrency < 1)
         lane->settings.max_concurrency = 1;
@@ -313,11 +331,6 @@ void lane_reread(struct lane *lane)
             e->callback->may_be_erased = true;
 }
 
-static int64_t no_later(int64_t ms, const struct lane_now *now)
-{
-    return ms < now->wall_ms ? ms : now->wall_ms;
-}
-
 void lane_note_late(struct lane *lane, int64_t by_ms, const struct lane_now *now)
 {
     scans_note_late(&lane->scans, by_ms, now->wall_ms + ACCEPTANCE_HELD_MS);
@@ -331,7 +344,7 @@ void lane_clock_back(struct lane *lane, int64_t by_ms, const struct lane_now *no
     scans_restart(&lane->scans);
     lane->downtime.reopened_ms = no_later(lane->downtime.reopened_ms, now);
     lane->reported.since_ms = no_later(lane->reported.since_ms, now);
-    lane->settings.enabled_since_ms = no_later(lane->settings.enabled_since_ms, now);
+    correct_settings(&lane->settings, now);
     if (idle)
         return;
     lane_note_waiting(lane, now->wall_ms);
@@ -428,8 +441,10 @@ bool lane_gives_up(const struct lane *lane, const struct schedule *s, const stru
 {
     struct schedule_place place = c->place;
     lane_settle_place(lane, &place);
-    return lane_mode(lane) == LANE_SHUT && !inflight_find(&lane->inflight, c->event_no) &&
-           callback_is_given_up(s, &place, &lane->downtime, now->wall_ms, now->mono_ms);
+    if (lane_mode(lane) != LANE_SHUT || inflight_find(&lane->inflight, c->event_no))
+        return false;
+    int64_t lead_ms = clock_lead_ms(&lane->shared->lead, now->mono_ms);
+    return callback_is_given_up(s, &place, &lane->downtime, now->wall_ms - lead_ms, now->mono_ms);
 }
 
 struct callback *lane_take(struct lane *lane)

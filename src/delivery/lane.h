@@ -51,7 +51,8 @@ struct lane_settings {
     bool is_elsewhere; /* its URL belongs to another loop, or its shard to another node */
     int32_t max_concurrency, rate_per_second;
     int64_t enabled_since_ms;
-    int64_t lane_enabled_ms; /* wall clock: when it was last enabled again after 410s; 0: never */
+    /* wall clock: when it was last enabled again after 410s; 0: never, or by a wrong clock */
+    int64_t lane_enabled_ms;
     uint64_t url_hash, app_version;
 };
 
@@ -91,6 +92,7 @@ struct lane_shared {
     int64_t in_ram, in_ram_bytes; /* callbacks in memory, and their bytes */
     int64_t fresh;                /* of them, in the lanes' queues of new ones */
     int64_t give_up_ms;           /* callback_give_up_ms of the schedule */
+    struct clock_lead lead;       /* of the dispatcher's clock */
     int64_t erased_mono_ms;       /* of the last erasure of any account, see handoff_judge */
 };
 

@@ -1,8 +1,8 @@
 /* Decides what a lane does next: a pure function of (lane, now, what the dispatcher can give).
  *
  * It returns one action. The dispatcher does it and asks again, until the action is to wait. Pages
- * come before starts, because a page takes a while and exchanges may run meanwhile. When a failed
- * callback is tried again is decided in domain/callback_end.h. */
+ * come before starts, because a page takes a while and exchanges may run meanwhile.
+ * domain/callback_end.h decides when a failed callback is retried. */
 #include "delivery/lane.h"
 
 #include "base/limits.h"

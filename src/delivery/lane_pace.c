@@ -1,5 +1,6 @@
-/* Each start moves the time of the next one forward by 1 / rate. That time may lag by
- * RATE_BURST_MICROS, so that late starts are made up for. */
+/* Each start moves the time of the next allowed start forward by 1 / rate. If attempts start late,
+ * that time may be up to RATE_BURST_MICROS in the past. The next attempts then follow at once, so
+ * that the late starts are made up for. */
 #include "delivery/lane_pace.h"
 
 #define RATE_BURST_MICROS 20000

@@ -1,4 +1,5 @@
-/* The state of an endpoint as people see it: the first that applies, from the last to the first.
+/* The state of an endpoint as people see it. If several states apply, the one furthest down in this
+ * enum is shown, except that a suspended lane is shown as suspended even if its host is down.
  * docs/state.md has the transitions. */
 #pragma once
 

@@ -46,6 +46,14 @@ void lane_downtime_end(struct lane_downtime *d, int64_t now_ms)
     d->reopened_ms = now_ms;
 }
 
+void callback_set_lead_window(struct clock_lead *l, const struct schedule *s, int64_t now_mono_ms)
+{
+    int64_t window_ms = callback_give_up_ms(s);
+    for (int32_t slot = 1; slot <= s->steps; slot++)
+        window_ms += schedule_wait_most_ms(s, &(struct schedule_place){.slot = slot});
+    clock_lead_set_window(l, window_ms, now_mono_ms);
+}
+
 int64_t callback_give_up_ms(const struct schedule *s)
 {
     int64_t sum_ms = 0;

@@ -2,6 +2,7 @@
  * and why. Contract, section 4, "Schedule and states". */
 #pragma once
 
+#include "base/clock_lead.h"
 #include "base/env.h"
 #include "domain/attempt.h"
 #include "domain/event.h"
@@ -45,14 +46,19 @@ struct lane_downtime {
 void lane_downtime_begin(struct lane_downtime *d, int64_t now_mono_ms);
 void lane_downtime_end(struct lane_downtime *d, int64_t now_ms); /* no effect if it is not down */
 
+/* Sets the window of jumps that do not count for giving up: the schedule's waits with their jitter,
+ * and the time to give up. That is the longest time from a callback's first attempt until it is
+ * given up, unless a Retry-After puts it off. */
+void callback_set_lead_window(struct clock_lead *l, const struct schedule *s, int64_t now_mono_ms);
+
 /* How long a lane must be down, counted from a callback's last slot, until the callback is given
  * up: as long as the whole schedule, at most a day. */
 #define CALLBACK_GIVE_UP_MOST_MS (INT64_C(24) * 3600 * 1000)
 int64_t callback_give_up_ms(const struct schedule *s);
 /* True if a waiting callback becomes dead by REASON_ENDPOINT_DOWN. `stored`: its place as stored,
  * so that due_ms tells whether it was attempted since the lane reopened: a callback that was due
- * then gets an attempt of its own first. The downtime must also have passed by the monotonic clock,
- * so that a wall clock that jumps ahead gives up nothing. */
+ * then gets an attempt of its own first. now_ms: without the jumps of clock_lead_ms. The downtime
+ * is counted by the monotonic clock. */
 bool callback_is_given_up(const struct schedule *s, const struct schedule_place *stored,
                           const struct lane_downtime *d, int64_t now_ms, int64_t now_mono_ms);
 

@@ -1,5 +1,5 @@
-/* When a callback is tried again: by the schedule, and how far a Retry-After delays it. Contract,
- * section 4, "Schedule and states". */
+/* When a callback is tried again: the schedule's waits, each with a random jitter of +-10 %, and
+ * how far a Retry-After delays the attempt. Contract, section 4, "Schedule and states". */
 #pragma once
 
 #include "base/check.h"

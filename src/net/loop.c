@@ -9,7 +9,14 @@
  * Tasks. Posters push on one lock-free stack; the loop takes the whole stack and reverses it, which
  * keeps each poster's order. `asleep` decides about waking: the loop sets it, checks the stack once
  * more and waits; the poster that clears it after pushing writes the eventfd. So posting to a busy
- * loop costs no system call, and posting to a sleeping one a single write. */
+ * loop costs no system call, and posting to a sleeping one a single write.
+ *
+ * Timers. A timer may end what a socket's bytes would have completed, so it runs only after a look
+ * at the sockets that began when it was due already (`looked_ms`). A wait that was interrupted (as
+ * by SIGCONT) has looked at nothing. If something is ready and the last tick began more than
+ * PAUSE_LEAST_MS ago, the process may have been paused. Sockets may then have more than one handler
+ * call takes, so timers wait until nothing is ready (may_run_timers). The lateness of a timer is no
+ * sign of a pause: an overloaded loop has late timers, too, and has to run them. */
 #include "net/loop.h"
 
 #include "base/alloc.h"
@@ -27,6 +34,7 @@
 #define LOOP_MAGIC 0x100B100Bu
 #define EVENTS_PER_WAIT 256
 #define WAIT_MAX_MS (60 * 1000)
+#define PAUSE_LEAST_MS 250
 
 struct loop {
     uint32_t magic;
@@ -42,6 +50,10 @@ struct loop {
     size_t deferred_count, deferred_capacity;
     struct epoll_event events[EVENTS_PER_WAIT]; /* of this tick; .ptr NULL: do not report */
     int event_at, event_count;
+    struct list reports;
+    int64_t looked_ms;     /* what was ready until then is being handled, or was */
+    bool was_ready;        /* the last look has found something */
+    int64_t held_until_ms; /* behind a pause, timers wait for sockets until then; INT64_MIN: not */
     _Atomic(struct task *) posted; /* newest first */
     atomic_bool asleep, stop;
     atomic_llong woken_us; /* when the loop was last woken; 0: not since the last tick */
@@ -87,6 +99,8 @@ struct loop *loop_new(struct env *env)
     env_random(env, &seed, sizeof seed);
     rng_seed(&loop->rng, seed);
     cache_clocks(loop);
+    loop->looked_ms = loop->mono_ms;
+    loop->held_until_ms = INT64_MIN;
     /* these fail only if descriptors run out before anything was started */
     loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     ASSERT(loop->epoll_fd >= 0);
@@ -186,8 +200,34 @@ void loop_unwatch(struct loop *loop, struct io *io)
     }
 }
 
+void loop_report_set(struct loop *loop, struct loop_report *report)
+{
+    ASSERT(report->report);
+    if (!report->is_set)
+        list_push(&loop->reports, &report->link);
+    report->is_set = true;
+}
+
+void loop_report_clear(struct loop *loop, struct loop_report *report)
+{
+    if (report->is_set)
+        list_remove(&loop->reports, &report->link);
+    report->is_set = false;
+}
+
+/* Those that were set before this tick. */
+static void run_reports(struct loop *loop, size_t count)
+{
+    for (; count > 0 && loop->reports.count > 0; count--) {
+        struct loop_report *r = CONTAINER_OF(loop->reports.first, struct loop_report, link);
+        loop_report_clear(loop, r);
+        r->report(r);
+    }
+}
+
 static void dispatch(struct loop *loop)
 {
+    size_t reports = loop->reports.count;
     while (loop->event_at < loop->event_count) {
         const struct epoll_event *e = &loop->events[loop->event_at++];
         struct io *io = e->data.ptr;
@@ -200,6 +240,7 @@ static void dispatch(struct loop *loop)
         if (seen)
             io->ready(io, seen);
     }
+    run_reports(loop, reports);
     loop->event_at = loop->event_count = 0;
 }
 
@@ -216,11 +257,22 @@ void loop_timer_clear(struct loop *loop, struct timer *timer)
     timers_clear(&loop->timers, timer);
 }
 
+static bool may_run_timers(struct loop *loop)
+{
+    int64_t next_ms = timers_next_mono_ms(&loop->timers);
+    if (loop->mono_ms < next_ms || loop->mono_ms < loop->held_until_ms)
+        return false;
+    return loop->looked_ms >= next_ms;
+}
+
 static void run_due_timers(struct loop *loop)
 {
     uint64_t before = loop->timers.next_sequence;
     struct timer *timer;
-    while ((timer = timers_take_due(&loop->timers, loop->mono_ms, before)) != NULL)
+    if (!may_run_timers(loop))
+        return;
+    int64_t until_ms = loop->looked_ms < loop->mono_ms ? loop->looked_ms : loop->mono_ms;
+    while ((timer = timers_take_due(&loop->timers, until_ms, before)) != NULL)
         timer->fire(timer);
 }
 
@@ -242,20 +294,42 @@ static void run_posted(struct loop *loop)
     }
 }
 
-static int wait_ms(const struct loop *loop)
+static int wait_ms(const struct loop *loop, int64_t now_ms)
 {
     int64_t next = timers_next_mono_ms(&loop->timers);
+    if (loop->reports.count > 0)
+        return 0;
     if (next == INT64_MAX)
         return WAIT_MAX_MS;
-    /* not the cached clock, because the tick itself took time */
-    int64_t ms = next - env_mono_ms(loop->env);
+    int64_t ms = next - now_ms;
     return ms <= 0 ? 0 : ms > WAIT_MAX_MS ? WAIT_MAX_MS : (int)ms;
+}
+
+/* n: what the wait has returned. A wait that has reported as many as it can counts as a look, too:
+ * otherwise no timer would run while that many are ready. */
+static void note_looked(struct loop *loop, int n, int64_t until_ms)
+{
+    if (n >= 0)
+        loop->looked_ms = until_ms;
+    loop->was_ready = n != 0 || loop->reports.count > 0;
+    if (!loop->was_ready)
+        loop->held_until_ms = INT64_MIN;
+}
+
+/* Call it after note_looked. While timers are held, they are held for no longer: else a loop each
+ * of whose ticks takes so long would run none. */
+static void note_pause(struct loop *loop, int64_t last_mono_ms)
+{
+    bool is_held = last_mono_ms < loop->held_until_ms;
+    if (loop->was_ready && !is_held && loop->mono_ms - last_mono_ms > PAUSE_LEAST_MS)
+        loop->held_until_ms = loop->mono_ms + TIMERS_HELD_MOST_MS;
 }
 
 static void wait_for_events(struct loop *loop)
 {
     arm_changed(loop);
-    int ms = wait_ms(loop);
+    int64_t now_ms = env_mono_ms(loop->env); /* not the cached one: the tick itself took time */
+    int ms = wait_ms(loop, now_ms);
     if (ms > 0) {
         atomic_store(&loop->asleep, true);
         if (atomic_load(&loop->posted) || atomic_load(&loop->stop))
@@ -266,6 +340,7 @@ static void wait_for_events(struct loop *loop)
     ASSERT(n >= 0 || errno == EINTR);
     loop->event_at = 0;
     loop->event_count = n > 0 ? n : 0;
+    note_looked(loop, n, n == 0 ? now_ms + ms : now_ms);
 }
 
 /* A turn lasts from here to the next wait. */
@@ -274,7 +349,9 @@ static int64_t begin_turn(struct loop *loop)
     int64_t now_us = timing_now_us(), woken_us = atomic_exchange(&loop->woken_us, 0);
     if (woken_us != 0)
         timing_add(&wakes, now_us - woken_us);
+    int64_t last_mono_ms = loop->mono_ms;
     cache_clocks(loop);
+    note_pause(loop, last_mono_ms);
     return now_us;
 }
 

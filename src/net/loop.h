@@ -4,7 +4,9 @@
  * clocks, (2) dispatch sockets, (3) run due timers, (4) run posted tasks, (5) run the end-of-tick
  * hooks (submit what the tick has collected: outcomes, intake), (6) free what was deferred. Sockets
  * come before timers, so that a delayed loop first takes data that came in time before it reports a
- * timeout.
+ * timeout. After a pause of the process (SIGSTOP, a virtual machine that was paused) one tick is
+ * not enough for that: timers then wait until a tick has found no socket ready, but for at most
+ * TIMERS_HELD_MOST_MS. A loop that is only busy holds no timer.
  *
  * Everything except loop_executor, loop_stop and posting is for the loop's own thread (or for the
  * thread that sets it up before loop_run).
@@ -16,12 +18,15 @@
 
 #include "base/env.h"
 #include "base/executor.h"
+#include "base/list.h"
 #include "base/timing.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 struct loop;
+
+#define TIMERS_HELD_MOST_MS 200
 
 /* Also ignores SIGPIPE in the process: writing to a closed connection returns an error instead. */
 struct loop *loop_new(struct env *env);
@@ -52,6 +57,16 @@ struct io {
 void loop_watch(struct loop *loop, struct io *io,
                 int want);                           /* also changes `want`; 0: keep, but silent */
 void loop_unwatch(struct loop *loop, struct io *io); /* before close(fd) */
+
+/* Bytes that were read from a socket and are not handled yet, so that epoll does not report them:
+ * `report` is called with the sockets of the next tick. Zero-initialised is idle. */
+struct loop_report {
+    void (*report)(struct loop_report *report);
+    struct link link; /* internal */
+    bool is_set;
+};
+void loop_report_set(struct loop *loop, struct loop_report *report); /* nothing if it is set */
+void loop_report_clear(struct loop *loop, struct loop_report *report);
 
 /* A timer, embedded in its owner; ordered by (time, sequence). Zero-initialised is idle. A timer
  * set from a timer fires in the next tick at the earliest. */

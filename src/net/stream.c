@@ -2,7 +2,7 @@
  *
  * The owner asks for reading and writing. TLS may need the opposite direction for either, and may
  * hold decrypted or undecrypted bytes that epoll does not see. The stream hides both: `watch`
- * translates the owner's wishes for epoll, on_ready translates events back, and the timer `again`
+ * translates the owner's wishes for epoll, on_ready translates events back, and `again`
  * reports bytes that TLS holds in the next tick. TLS may also hold a part of a record, which cannot
  * be read: after a read that needs more bytes nothing is reported until some arrive
  * (`needs_socket`). Otherwise the loop would spin while the peer delays the rest of the record. */
@@ -52,9 +52,9 @@ static void on_ready(struct io *io, int events)
         s->ready(s, seen);
 }
 
-static void on_again(struct timer *timer)
+static void on_again(struct loop_report *report)
 {
-    struct stream *s = CONTAINER_OF(timer, struct stream, again);
+    struct stream *s = CONTAINER_OF(report, struct stream, again);
     if (s->want & IO_READ)
         s->ready(s, IO_READ);
 }
@@ -66,7 +66,7 @@ void stream_open(struct stream *s, struct loop *loop, int fd, struct ssl_st *tls
     *s = (struct stream){.loop = loop, .tls = tls, .ready = ready};
     s->io.fd = fd;
     s->io.ready = on_ready;
-    s->again.fire = on_again;
+    s->again.report = on_again;
     s->tls_ready = !tls;
     if (tls)
         ASSERT(SSL_set_fd(tls, fd) == 1);
@@ -76,7 +76,7 @@ void stream_close(struct stream *s)
 {
     if (!s->loop)
         return;
-    loop_timer_clear(s->loop, &s->again);
+    loop_report_clear(s->loop, &s->again);
     loop_unwatch(s->loop, &s->io);
     if (s->tls) {
         /* without it OpenSSL would not resume the session */
@@ -105,10 +105,9 @@ void stream_finish_writing(struct stream *s)
 static void report_held(struct stream *s)
 {
     if (s->tls_ready && (s->want & IO_READ) && !s->needs_socket && SSL_has_pending(s->tls)) {
-        if (!s->again.heap_place)
-            loop_timer_set(s->loop, &s->again, loop_mono_ms(s->loop));
+        loop_report_set(s->loop, &s->again);
     } else {
-        loop_timer_clear(s->loop, &s->again);
+        loop_report_clear(s->loop, &s->again);
     }
 }
 
@@ -181,7 +180,7 @@ static enum stream_result tls_read(struct stream *s, void *to, size_t n, size_t 
         return STREAM_OK;
     }
     s->needs_socket = true;
-    loop_timer_clear(s->loop, &s->again);
+    loop_report_clear(s->loop, &s->again);
     return tls_failure(s, returned, SSL_ERROR_WANT_WRITE, SSL_ERROR_WANT_READ,
                        &s->want_write_for_read);
 }

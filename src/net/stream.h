@@ -22,7 +22,7 @@ struct stream {
     bool tls_failed;
     bool needs_socket; /* TLS holds a part of a record: only more bytes make it readable */
     int want;
-    struct timer again; /* reports bytes that TLS holds, which epoll does not see */
+    struct loop_report again; /* reports bytes that TLS holds, which epoll does not see */
     const char *reason;
     void (*ready)(struct stream *stream, int events); /* set before the first stream_want */
 };
@@ -45,7 +45,7 @@ MUST_CHECK enum stream_result stream_read(struct stream *s, void *to, size_t n, 
 /* True if TLS holds bytes that have arrived, so that reading again costs no system call. */
 static inline bool stream_holds_bytes(const struct stream *s)
 {
-    return s->again.heap_place != 0;
+    return s->again.is_set;
 }
 /* Writes as much as possible; *ret_n < n on STREAM_OK is common. After STREAM_AGAIN the next call
  * must offer the same bytes (at any address). */

@@ -417,8 +417,10 @@ void job_settle_by_status(struct job *job, const char *but)
     default: break;
     }
     if (x->status == 429 || x->status == 503) {
-        struct str asked = header_value(buf_str(&x->response_headers), "Retry-After");
-        x->retry_after_ms = retry_after_ms(asked, loop_wall_ms(job->sender->loop));
+        struct str headers = buf_str(&x->response_headers);
+        x->retry_after_ms =
+            retry_after_ms(header_value(headers, "Retry-After"), header_value(headers, "Date"),
+                           loop_wall_ms(job->sender->loop));
     }
     if (x->retry_after_ms >= 0)
         job_settle(job, class, "Answered %d and asked to wait %.10g s%s", x->status,

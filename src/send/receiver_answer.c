@@ -207,9 +207,9 @@ struct str header_value(struct str lines, const char *name)
     return STR_NONE;
 }
 
-int64_t retry_after_ms(struct str value, int64_t now_wall_ms)
+int64_t retry_after_ms(struct str value, struct str date, int64_t now_wall_ms)
 {
-    int64_t seconds = 0, date_ms;
+    int64_t seconds = 0, until_ms, date_ms, now_ms = now_wall_ms;
     size_t digits = 0;
     for (; digits < value.n && value.p[digits] >= '0' && value.p[digits] <= '9'; digits++) {
         seconds = seconds * 10 + (value.p[digits] - '0');
@@ -217,7 +217,9 @@ int64_t retry_after_ms(struct str value, int64_t now_wall_ms)
     }
     if (digits > 0 && digits == value.n)
         return seconds * 1000;
-    if (value.p && clock_parse_http_date(value, &date_ms))
-        return date_ms > now_wall_ms ? date_ms - now_wall_ms : 0;
-    return -1;
+    if (!value.p || !clock_parse_http_date(value, &until_ms))
+        return -1;
+    if (date.p && clock_parse_http_date(date, &date_ms))
+        now_ms = date_ms;
+    return until_ms > now_ms ? until_ms - now_ms : 0;
 }

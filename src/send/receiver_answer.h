@@ -52,5 +52,7 @@ void answer_print_why(struct buf *to, const struct answer *answer);
 
 /* The value of the first header of that name in "Name: value\n" lines; absent if there is none. */
 struct str header_value(struct str lines, const char *name);
-/* Retry-After (RFC 9110, section 10.2.3): the time from now; -1 if it has neither form. */
-int64_t retry_after_ms(struct str value, int64_t now_wall_ms);
+/* Retry-After (RFC 9110, section 10.2.3): the time from now; -1 if it has neither form. A date is
+ * compared with the answer's own Date (section 6.6.1), because the receiver has made both by the
+ * same clock; with now_wall_ms if there is no good Date. */
+int64_t retry_after_ms(struct str value, struct str date, int64_t now_wall_ms);

@@ -257,11 +257,20 @@ def http_date(n):
     return at.strftime("Retry-After: %a, %d %b %Y %H:%M:%S GMT\r\n")
 
 
+def own_clock(n):
+    """The receiver's clock is a year slow."""
+    def text(at):
+        return at.strftime("%a, %d %b %Y %H:%M:%S GMT\r\n")
+    now = datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(days=365)
+    return "Date: %sRetry-After: %s" % (text(now), text(now + datetime.timedelta(seconds=n)))
+
+
 def test_retry_after_pauses_the_whole_lane(field):
     """A second callback, posted after the answer, would go out at once if nothing paused it."""
     # name: (status, form, seconds asked for, seconds kept at least); the schedule's waits are 5 s
     cases = {"seconds": (429, seconds, 2, 2), "date": (503, http_date, 4, 3),
-             "long": (503, seconds, 12, 12), "past": (503, http_date, -60, 0)}
+             "long": (503, seconds, 12, 12), "past": (503, http_date, -60, 0),
+             "slow-clock": (503, own_clock, 8, 8)}
     api, times, accounts = field.daemon.api(), {}, {}
 
     def behave_as(name):

@@ -109,6 +109,26 @@ def test_what_a_receiver_echoes_hides_it(daemon):
         assert HIDDEN in answers[2].json["Attempts"][0]["Detail"]
 
 
+def test_what_a_receiver_echoes_hides_the_password_of_its_url(daemon):
+    """Whoever reads the log of attempts may be somebody who may not see the URL."""
+    def echo(request):
+        token = request.headers["Authorization"].split()[1]
+        text = "Authorization: Basic %s, password p@ss-SECRET" % token
+        return 200, {"X-Echo": "Basic " + token}, text.encode()
+    with closing(Receiver(echo)) as receiver:
+        account = Account(daemon, receiver.url.replace("://", "://user:p%40ss-SECRET@"))
+        daemon.api().events([account.event("echo-password")])
+        daemon.api().wait_state("echo-password", account.partner_id, "delivered")
+        reader = daemon.api(account.key("callbacks:read", "callbacks:write"))
+        answers = [reader.get("/api/v1/callbacks/echo-password"),
+                   reader.post("/api/v1/apps/%s/test-callback" % account.app_id, TEST)]
+        token = b64encode(b"user:p@ss-SECRET").decode()
+        assert receiver.requests[0].headers["Authorization"] == "Basic " + token
+        for answer in answers:
+            assert answer.status == 200 and token.rstrip("=") not in answer.text, answer
+            assert "p@ss-SECRET" not in answer.text and "Basic ***" in answer.text, answer
+
+
 def test_verify_says_that_it_is_a_test(daemon, receiver):
     """A test's body stays one whatever amount is written into it."""
     account = Account(daemon, receiver.url)

@@ -369,8 +369,9 @@ static void check_given_up(struct sim *sim, const struct outcome *o, const struc
                   "for %lld ms",
                   o->account_no, number(o->event_no), number(o->lane),
                   (long long)(sim->mono_ms - since_ms));
-    int64_t took_ms =
-        sim->mono_ms - w->run_began_mono_ms + sim->clock.forward_ms - w->run_forward_ms;
+    /* Of a jump of the clock only the process knows that has seen it. */
+    int64_t jumps_ms = at_least(sim->life_forward_ms - w->run_forward_ms, 0);
+    int64_t took_ms = sim->mono_ms - w->run_began_mono_ms + jumps_ms;
     /* A clock that was put back by no more than that is not followed. */
     int64_t held_ms = sim->clock.set_ms ? ACCEPTANCE_HELD_MS : 0;
     if (!w->run_resent && took_ms + held_ms < whole_ms / 10 * 9 + most_ms)

@@ -21,6 +21,11 @@ static void set(struct sim *sim, int64_t ahead_ms, int64_t drift_ppm)
               (long long)by_ms, (long long)(ahead_ms / SECOND), (long long)drift_ppm);
 }
 
+void clock_forward(struct sim *sim, int64_t by_ms)
+{
+    set(sim, sim_ahead(sim) + by_ms, 0);
+}
+
 void clock_mend(struct sim *sim)
 {
     if (sim->clock.moves)

@@ -38,6 +38,7 @@ const struct plant plants[] = {
     {"clock_put_back_unnoticed", CHECK_CLOCK},
     {"gives_up_with_the_last_slot", CHECK_GIVEN_UP},
     {"gives_up_what_it_has_not_tried", CHECK_GIVEN_UP},
+    {"gives_up_by_a_clock_jump", CHECK_GIVEN_UP},
     {"one_410_disables", CHECK_GONE},
     {"disabled_lane_tries", CHECK_GONE},
     {"skips_what_waits_for_enabling", CHECK_SKIPPED},
@@ -114,6 +115,11 @@ WRAP(void, lane_set, struct lane *lane, const struct lane_settings *settings,
 WRAP(int64_t, callback_give_up_ms, const struct schedule *s)
 {
     return is("gives_up_with_the_last_slot") ? 1 : __real_callback_give_up_ms(s);
+}
+
+WRAP(int64_t, clock_lead_ms, const struct clock_lead *l, int64_t now_mono_ms)
+{
+    return is("gives_up_by_a_clock_jump") ? 0 : __real_clock_lead_ms(l, now_mono_ms);
 }
 
 WRAP(void, lane_downtime_end, struct lane_downtime *d, int64_t now_ms)

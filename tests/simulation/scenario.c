@@ -308,6 +308,22 @@ static void step_flood(struct sim *sim)
         checks_memory(sim);
 }
 
+/* The clock is set forward by 40 days, and at times soon back, while hosts have been down for long
+ * and fresh callbacks wait for them. */
+static void step_jump(struct sim *sim)
+{
+    sim_trace(sim, "hosts are down while the clock jumps");
+    for (size_t i = sim->app_count; i < sim->host_count; i++)
+        sim->hosts[i].behaviour = HOST_DOWN;
+    step_events(sim);
+    sim_run(sim, 2 * callback_give_up_ms(&sim->schedule));
+    step_events(sim);
+    clock_forward(sim, 40 * DAY);
+    sim_run(sim, sim_below(sim, 20 * MINUTE));
+    if (sim_chance(sim, 2))
+        clock_mend(sim);
+}
+
 static void pass_time(struct sim *sim)
 {
     static const int64_t longest[] = {50, SECOND, 20 * SECOND, 3 * MINUTE, HOUR, 20 * HOUR};
@@ -350,6 +366,8 @@ static void step(struct sim *sim)
             step_crash(sim);
     } else if (what < 100) {
         sim_stop(sim);
+    } else if (what == 102 && sim->clock.moves) {
+        step_jump(sim);
     } else {
         clock_touch(sim);
     }

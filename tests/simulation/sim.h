@@ -261,7 +261,7 @@ struct sim {
     struct task stopped_task;
     int64_t crash_in; /* commit points; 0: no crash is set */
     bool crash_due;
-    int64_t life_began_ms;
+    int64_t life_began_ms, life_forward_ms; /* the clock's jumps forward until then */
     int64_t wait_bound_ms;
     int64_t ends[ATTEMPT_CLASSES]; /* in this life */
 
@@ -325,6 +325,7 @@ static inline struct witness *sim_witness(struct sim *sim, uint32_t account_no, 
 
 /* It jumps, steps or drifts, or is right again. */
 void clock_touch(struct sim *sim);
+void clock_forward(struct sim *sim, int64_t by_ms);
 void clock_mend(struct sim *sim);
 #define CLOCK_GRACE_MS (3 * MINUTE) /* it is looked at each minute, and then pages are read */
 /* No retry waits longer than the schedule allows (clock.c). */

@@ -162,6 +162,7 @@ static void begin_life(struct sim *sim)
         .context = sim,
     };
     sim->life_began_ms = sim->mono_ms;
+    sim->life_forward_ms = sim->clock.forward_ms;
     memset(sim->ends, 0, sizeof(sim->ends));
     struct lane_backlog *lanes;
     size_t count = store_backlog(&sim->late.store, &lanes);

@@ -122,8 +122,67 @@ static void what_was_due_when_the_lane_reopened_is_tried_first(void)
     CHECK(given_up(START + 10 * SECOND + 1, &d, 1000 * HOUR)); /* tried since, or due since */
 }
 
+static struct clock_lead lead_of(const char *text)
+{
+    struct schedule s = parsed(text);
+    struct clock_lead l = {0};
+    callback_set_lead_window(&l, &s, MONO);
+    return l;
+}
+
+/* The wall clock is set forward while the lane is down: the place was stored by the clock before.
+ */
+static bool given_up_after_jump(int64_t jump_ms, int64_t at_ms)
+{
+    struct schedule s = parsed("5s,1m");
+    struct schedule_place place = {.due_ms = START};
+    struct lane_downtime d = {.is_down = true, .since_mono_ms = MONO - 1000 * HOUR};
+    struct clock_lead lead = lead_of("5s,1m");
+    clock_lead_add(&lead, jump_ms, MONO + SECOND);
+    int64_t lead_ms = clock_lead_ms(&lead, MONO + at_ms);
+    return callback_is_given_up(&s, &place, &d, START + at_ms + jump_ms - lead_ms, MONO + at_ms);
+}
+
+static void a_jump_gives_up_no_earlier_and_no_later(void)
+{
+    static const int64_t jumps[] = {2 * SECOND, 50 * SECOND, HOUR, 40 * 24 * HOUR, 1000000 * HOUR};
+    for (size_t i = 0; i < ARRAY_LEN(jumps); i++) {
+        CHECK(!given_up_after_jump(jumps[i], 2 * SECOND));
+        CHECK(!given_up_after_jump(jumps[i], 130 * SECOND - 1));
+        CHECK(given_up_after_jump(jumps[i], 130 * SECOND));
+    }
+}
+
+static void another_schedule_forgets_no_jump(void)
+{
+    struct schedule shorter = parsed("1s"), longer = parsed(SCHEDULE_DEFAULT);
+    struct clock_lead l = lead_of("5s,1m");
+    clock_lead_add(&l, 1000, MONO);
+    callback_set_lead_window(&l, &shorter, MONO + 10 * SECOND);
+    CHECK_EQ_INT(clock_lead_ms(&l, MONO + 12 * SECOND), 1000);
+    callback_set_lead_window(&l, &longer, MONO + 12 * SECOND);
+    CHECK_EQ_INT(clock_lead_ms(&l, MONO + 100 * HOUR), 1000);
+    CHECK_EQ_INT(clock_lead_ms(&l, MONO + 200 * HOUR), 0);
+}
+
+/* A clock that is stepped each minute for a year: giving up is delayed only by the latest steps. */
+static void small_jumps_keep_no_downtime_from_ending(void)
+{
+    struct clock_lead l = lead_of(SCHEDULE_DEFAULT);
+    int64_t now_mono_ms = MONO, window_ms = CLOCK_LEAD_PARTS * l.part_ms;
+    for (int64_t i = 0; i < 365 * 24 * 60; i++) {
+        now_mono_ms += 60 * SECOND;
+        clock_lead_add(&l, 2 * SECOND, now_mono_ms);
+    }
+    CHECK(window_ms >= 4 * 24 * HOUR && window_ms < 5 * 24 * HOUR);
+    CHECK(clock_lead_ms(&l, now_mono_ms) <= window_ms / 30 * 5 / 4 + 2 * SECOND);
+}
+
 int main(void)
 {
+    RUN(a_jump_gives_up_no_earlier_and_no_later);
+    RUN(another_schedule_forgets_no_jump);
+    RUN(small_jumps_keep_no_downtime_from_ending);
     RUN(final_statuses_are_those_that_were_added);
     RUN(an_attempt_ends_it_by_its_answer_or_its_number);
     RUN(giving_up_takes_the_schedule_once_more_and_a_day_at_most);

@@ -31,6 +31,34 @@ static void a_lane_that_stays_down_gives_up(void)
     world_close(w);
 }
 
+/* The clock is set forward by 40 days, and soon back, while the lane has been down for long: the
+ * callbacks that wait are given up when they would have been without that, neither at once nor in
+ * 40 days. Schedule and downtime take 16 min each. */
+static void a_jump_delays_giving_up_by_as_much(void)
+{
+    for (int is_put_back = 0; is_put_back < 2; is_put_back++) {
+        struct world *w = world_open(1, "5s,1m,5m,10m");
+        w->answer = world_always_500;
+        world_set_app(w, 1, 1);
+        world_accept_many(w, 1, 1, 10);
+        world_run(w, 60 * MINUTE);
+        world_accept_many(w, 1, 101, 400);
+        world_run(w, 10 * SECOND);
+        w->wall_skew_ms = 40 * 24 * HOUR;
+        world_run(w, 2 * MINUTE);
+        w->wall_skew_ms = is_put_back ? 0 : w->wall_skew_ms;
+        size_t given_up = count_reason(w, REASON_ENDPOINT_DOWN);
+        world_accept_many(w, 1, 501, 600);
+        world_run(w, 29 * MINUTE);
+        CHECK_EQ_UINT(count_reason(w, REASON_ENDPOINT_DOWN), given_up);
+        CHECK(given_up <= 10);
+        CHECK(world_count(w, CALLBACK_PENDING) > 350);
+        world_run(w, 20 * MINUTE);
+        CHECK(count_reason(w, REASON_ENDPOINT_DOWN) > 350);
+        world_close(w);
+    }
+}
+
 static struct world_answer once_then_500(struct world *w, const struct exchange *x, uint32_t app)
 {
     return w->starts == 4 ? world_ok(w, x, app) : world_always_500(w, x, app); /* the first probe */
@@ -198,6 +226,49 @@ static void what_missed_its_last_slot_on_a_disabled_lane_is_skipped(void)
     world_close(w);
 }
 
+/* It was enabled by a clock that was 40 days ahead. What waited then, and what is accepted by the
+ * right clock, is sent: nothing of it had waited for long. */
+static void a_lane_enabled_by_a_clock_that_was_ahead_skips_none(void)
+{
+    for (int is_forgotten = 0; is_forgotten < 2; is_forgotten++) {
+        struct world *w = world_open(1, "5s,1m");
+        w->answer = gone;
+        world_set_app(w, 1, 1);
+        world_accept_many(w, 1, 1, 30);
+        world_run(w, 1 * SECOND);
+        size_t dead = world_count(w, CALLBACK_DEAD);
+        set_disabled(w, true);
+        w->wall_skew_ms = 40 * 24 * HOUR;
+        w->answer = world_ok;
+        world_run(w, 10 * SECOND);
+        set_disabled(w, false);
+        world_run(w, 10 * SECOND);
+        CHECK_EQ_UINT(world_count(w, CALLBACK_DELIVERED), 30 - dead);
+        w->wall_skew_ms = 0;
+        world_run(w, is_forgotten ? 2 * HOUR : SECOND);
+        world_accept_many(w, 1, 31, 40);
+        world_run(w, 10 * SECOND);
+        CHECK_EQ_UINT(world_count(w, CALLBACK_DELIVERED), 40 - dead);
+        world_close(w);
+    }
+}
+
+/* The next process reads the time at which the lane was enabled: of what waits for it, all slots
+ * have passed, because nothing ran. */
+static void a_start_skips_none_by_an_enabling_in_the_future(void)
+{
+    struct world *w = world_open(1, "5s,1m");
+    struct app *app = world_set_app(w, 1, 1);
+    app->lane_enabled_ms[LANE_SUCCESS] = WORLD_START_WALL_MS + 40 * 24 * HOUR;
+    for (uint64_t event_no = 1; event_no <= 20; event_no++)
+        world_add_row(w, 1, event_no)->life.place.due_ms -= 2 * HOUR;
+    struct lane_backlog backlog = {lane_of(1, LANE_SUCCESS), WORLD_START_WALL_MS - 2 * HOUR};
+    delivery_recover(w->delivery, &backlog, 1);
+    world_run(w, 10 * SECOND);
+    CHECK_EQ_UINT(world_count(w, CALLBACK_DELIVERED), 20);
+    world_close(w);
+}
+
 static struct world_answer gone_for_every_fifth(struct world *w, const struct exchange *x,
                                                 uint32_t app)
 {
@@ -235,9 +306,12 @@ int main(void)
 {
     RUN(five_410s_in_a_row_hold_the_lane);
     RUN(what_missed_its_last_slot_on_a_disabled_lane_is_skipped);
+    RUN(a_lane_enabled_by_a_clock_that_was_ahead_skips_none);
+    RUN(a_start_skips_none_by_an_enabling_in_the_future);
     RUN(removed_users_are_no_removed_endpoint);
     RUN(rare_410s_add_up);
     RUN(a_lane_that_stays_down_gives_up);
+    RUN(a_jump_delays_giving_up_by_as_much);
     RUN(a_lane_that_fails_again_gives_up_none_it_has_not_tried);
     RUN(retry_after_pauses_the_lane);
     RUN(retry_after_is_kept_as_it_was_asked);

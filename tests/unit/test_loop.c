@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <sys/time.h>
 
 static struct loop *loop;
 static char trace[256];
@@ -203,6 +204,192 @@ static void tick_order_is_as_written(void)
     end();
 }
 
+/* ---- behind a pause */
+
+static volatile int64_t paused_mono_ms;
+static int paused_pipe[2];
+
+static int64_t get_paused_mono_ms(struct env *env)
+{
+    (void)env;
+    return paused_mono_ms;
+}
+
+/* A loop whose clock the test sets. */
+static void begin_paused(struct env *env)
+{
+    memset(trace, 0, sizeof trace);
+    *env = *env_real();
+    env->mono_ms = get_paused_mono_ms;
+    paused_mono_ms = 1000;
+    loop = loop_new(env);
+    ASSERT(pipe2(paused_pipe, O_NONBLOCK | O_CLOEXEC) == 0);
+    order_io = (struct io){.fd = paused_pipe[0], .ready = io_noted};
+    loop_watch(loop, &order_io, IO_READ);
+}
+
+static void end_paused(void)
+{
+    loop_unwatch(loop, &order_io);
+    close(paused_pipe[0]);
+    close(paused_pipe[1]);
+    end();
+}
+
+static void fire_noted_stop(struct timer *t)
+{
+    note('t');
+    fire_stop(t);
+}
+
+/* However many reads it takes. */
+static void late_timers_wait_for_what_came_in_time(void)
+{
+    struct env env;
+    begin_paused(&env);
+    struct timer t = {.fire = fire_noted_stop};
+    struct loop_hook hook = {.run = hook_tick};
+    loop_at_tick_end(loop, &hook);
+    loop_timer_set(loop, &t, paused_mono_ms + 100);
+    REQUIRE(write(paused_pipe[1], "xyz", 3) == 3);
+    paused_mono_ms += 10000;
+    loop_run(loop);
+    CHECK_CSTR(trace, "s.s.s.t.");
+    end_paused();
+}
+
+static struct loop_report held_report;
+
+static void report_noted(struct loop_report *r)
+{
+    note('r');
+    if (strlen(trace) < 6)
+        loop_report_set(loop, r);
+}
+
+static void late_timers_wait_for_bytes_that_were_read(void)
+{
+    struct env env;
+    begin_paused(&env);
+    struct timer t = {.fire = fire_noted_stop};
+    struct loop_hook hook = {.run = hook_tick};
+    loop_at_tick_end(loop, &hook);
+    held_report = (struct loop_report){.report = report_noted};
+    loop_report_set(loop, &held_report);
+    loop_report_set(loop, &held_report);
+    loop_timer_set(loop, &t, paused_mono_ms + 100);
+    paused_mono_ms += 10000;
+    loop_run(loop);
+    CHECK_CSTR(trace, "r.r.r.r.t.");
+    end_paused();
+}
+
+static void io_always_ready(struct io *io, int events)
+{
+    (void)io, (void)events;
+    note('s');
+    paused_mono_ms += 50;
+}
+
+static void late_timers_do_not_starve(void)
+{
+    struct env env;
+    begin_paused(&env);
+    struct timer t = {.fire = fire_noted_stop};
+    order_io.ready = io_always_ready;
+    loop_timer_set(loop, &t, paused_mono_ms + 100);
+    REQUIRE(write(paused_pipe[1], "x", 1) == 1);
+    paused_mono_ms += 10000;
+    loop_run(loop);
+    CHECK_CSTR(trace, "ssssst"); /* TIMERS_HELD_MOST_MS after the first tick */
+    end_paused();
+}
+
+static int64_t busy_ms, late_most_ms;
+
+static void io_busy(struct io *io, int events)
+{
+    (void)io, (void)events;
+    paused_mono_ms += busy_ms;
+}
+
+static int64_t get_busy_mono_ms(struct env *env)
+{
+    (void)env;
+    return paused_mono_ms += 5;
+}
+
+static void fire_again(struct timer *t)
+{
+    int64_t late_ms = loop_mono_ms(loop) - t->at_mono_ms;
+    late_most_ms = late_ms > late_most_ms ? late_ms : late_most_ms;
+    note('t');
+    loop_timer_set(loop, t, t->at_mono_ms + 100);
+    if (strlen(trace) == 20)
+        loop_stop(loop);
+}
+
+enum { BUSY_MOST = 300 };
+
+/* So many sockets are always ready, and each takes so long. */
+static void check_busy(int sockets, int64_t ms)
+{
+    struct env env;
+    struct io busy[BUSY_MOST];
+    begin_paused(&env);
+    struct timer t = {.fire = fire_again};
+    env.mono_ms = get_busy_mono_ms;
+    busy_ms = ms;
+    late_most_ms = 0;
+    REQUIRE(write(paused_pipe[1], "x", 1) == 1);
+    loop_watch(loop, &order_io, 0);
+    for (int i = 0; i < sockets; i++) {
+        busy[i] = (struct io){.fd = dup(paused_pipe[0]), .ready = io_busy};
+        loop_watch(loop, &busy[i], IO_READ);
+    }
+    loop_timer_set(loop, &t, paused_mono_ms + 100);
+    loop_run(loop);
+    CHECK(late_most_ms <= 2 * (sockets * ms + 10)); /* the clock is read twice a tick */
+    for (int i = 0; i < sockets; i++) {
+        loop_unwatch(loop, &busy[i]);
+        close(busy[i].fd);
+    }
+    end_paused();
+}
+
+static void a_busy_loop_runs_its_timers_on_time(void)
+{
+    check_busy(1, 5);
+    check_busy(1, 15);
+    check_busy(2, 30);
+    check_busy(1, 300);       /* each tick looks like a pause */
+    check_busy(BUSY_MOST, 0); /* more than a wait reports */
+}
+
+/* The pause ends a wait, and the bytes came during it. */
+static void pause_ends(int signal)
+{
+    (void)signal;
+    paused_mono_ms += 10000;
+    ASSERT(write(paused_pipe[1], "x", 1) == 1);
+}
+
+static void an_interrupted_wait_has_looked_at_nothing(void)
+{
+    struct env env;
+    begin_paused(&env);
+    struct timer t = {.fire = fire_noted_stop};
+    struct sigaction action = {.sa_handler = pause_ends}, before;
+    struct itimerval soon = {.it_value.tv_usec = 50000};
+    loop_timer_set(loop, &t, paused_mono_ms + 5000);
+    REQUIRE(sigaction(SIGALRM, &action, &before) == 0);
+    REQUIRE(setitimer(ITIMER_REAL, &soon, NULL) == 0);
+    loop_run(loop);
+    CHECK_CSTR(trace, "st");
+    REQUIRE(sigaction(SIGALRM, &before, NULL) == 0);
+    end_paused();
+}
+
 /* ---- watching */
 
 static struct io ios[2];
@@ -388,6 +575,11 @@ int main(void)
     RUN(timers_fire_in_order_once_per_tick);
     RUN(timers_are_not_early);
     RUN(tick_order_is_as_written);
+    RUN(late_timers_wait_for_what_came_in_time);
+    RUN(late_timers_wait_for_bytes_that_were_read);
+    RUN(late_timers_do_not_starve);
+    RUN(a_busy_loop_runs_its_timers_on_time);
+    RUN(an_interrupted_wait_has_looked_at_nothing);
     RUN(unwatched_is_not_reported);
     RUN(silent_hangup_does_not_spin);
     RUN(posters_keep_their_order);

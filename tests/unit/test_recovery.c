@@ -81,7 +81,7 @@ static void what_is_damaged_is_refused(void)
         buf_free(&damaged);
         tried++;
     }
-    CHECK_EQ_INT(tried, 18);
+    CHECK_EQ_INT(tried, 19);
     CHECK(!read_text(STR("[]"), &got));
     buf_free(&text);
 }

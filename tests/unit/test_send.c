@@ -487,6 +487,23 @@ static void retry_after(void)
     CHECK_EQ_INT(post.x.class, ATTEMPT_STATUS);
     int64_t at = INT64_C(4133980799000) - loop_wall_ms(post.loop);
     CHECK(post.x.retry_after_ms > at - 60000 && post.x.retry_after_ms <= at + 60000);
+    /* by the clock of the receiver, which is years off */
+    answered("HTTP/1.1 503 Down\r\nDate: Fri, 31 Dec 2100 23:58:59 GMT\r\n"
+             "Retry-After: Fri, 31 Dec 2100 23:59:59 GMT\r\nContent-Length: 0\r\n\r\n",
+             5000);
+    CHECK_EQ_INT(post.x.retry_after_ms, 60000);
+    answered("HTTP/1.1 503 Down\r\nRetry-After: Sunday, 06-Nov-94 08:49:37 GMT\r\n"
+             "date: Sun Nov  6 08:49:27 1994\r\nContent-Length: 0\r\n\r\n",
+             5000);
+    CHECK_EQ_INT(post.x.retry_after_ms, 10000);
+    answered("HTTP/1.1 503 Down\r\nDate: Fri, 31 Dec 2100 23:59:59 GMT\r\n"
+             "Retry-After: Fri, 31 Dec 2100 23:58:59 GMT\r\nContent-Length: 0\r\n\r\n",
+             5000);
+    CHECK_EQ_INT(post.x.retry_after_ms, 0);
+    answered("HTTP/1.1 503 Down\r\nDate: today\r\n"
+             "Retry-After: Fri, 31 Dec 2100 23:59:59 GMT\r\nContent-Length: 0\r\n\r\n",
+             5000);
+    CHECK(post.x.retry_after_ms > at - 60000 && post.x.retry_after_ms <= at + 60000);
     answered("HTTP/1.1 503 Down\r\nRetry-After: soon\r\nContent-Length: 0\r\n\r\n", 5000);
     CHECK_EQ_INT(post.x.retry_after_ms, -1);
     answered("HTTP/1.1 503 Down\r\nRetry-After: Thu, 01 Jan 1970 00:00:00 GMT\r\n"

@@ -201,13 +201,13 @@ static void hides_a_sig_in_what_is_echoed(void)
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         char text[80];
         snprintf(text, sizeof text, "%s", cases[i].text);
-        signature_hide_sig(text, strlen(text), HEX);
+        answer_hide_secrets(text, strlen(text), HEX, STR_NONE);
         CHECK_CSTR(text, cases[i].want);
     }
     /* 0xfb 0xff ... has both letters that the alphabets differ in */
     char plain[] = "+/8AAAAAAAAAAAAAAAAAAA", url[] = "-_8AAAAAAAAAAAAAAAAAAA";
-    signature_hide_sig(plain, sizeof plain - 1, "fbff0000000000000000000000000000");
-    signature_hide_sig(url, sizeof url - 1, "fbff0000000000000000000000000000");
+    answer_hide_secrets(plain, sizeof plain - 1, "fbff0000000000000000000000000000", STR_NONE);
+    answer_hide_secrets(url, sizeof url - 1, "fbff0000000000000000000000000000", STR_NONE);
     CHECK_CSTR(plain, STARS_22);
     CHECK_CSTR(url, STARS_22);
 }
