@@ -9,9 +9,9 @@
  *         change_free(accounts, &change);       // also when the store refused
  *     }
  *
- * All of it on ONE thread, one change at a time: between READY and change_free no other change
- * may be made (asserted), or two creations could be given the same id. Who may ask for what
- * (scopes, tenancy) is the caller's matter, but for the scopes of new keys. */
+ * All of it on ONE thread, one change at a time: between READY and change_free no other change may
+ * be made (asserted), or two creations could be given the same id. The caller checks who may make
+ * which change (scopes, tenancy). Only the scopes of new keys are checked here. */
 #pragma once
 
 #include "accounts/directory.h"

@@ -1,6 +1,6 @@
 /* Prints entries as the JSON documents that the store keeps, and reads them. Callback Secrets, and
- * URLs that contain a user and password, are encrypted in a document (vault.h). Of a key it has
- * the SHA-256. */
+ * URLs that contain a user and password, are encrypted in a document (vault.h). Of an API key, a
+ * document has only the SHA-256. */
 #pragma once
 
 #include "accounts/accounts.h"

@@ -1,5 +1,5 @@
-/* Prints documents; see document.h. Numbers come first, then what the API shows, then what only
- * the service needs. */
+/* Prints documents; see document.h. Numbers come first, then the members that the API shows, then
+ * those that only the service needs. */
 #include "accounts/document.h"
 #include "accounts/names.h"
 #include "json/writer.h"

@@ -1,5 +1,5 @@
-/* When a key expires and when it was used last. Using a key must not cost a write: the last use is
- * kept in memory, and the store gets it rarely and late. */
+/* When a key expires and when it was last used. Using a key must not cause a write. So the time of
+ * the last use is kept in memory and written to the store only from time to time. */
 #include "accounts/accounts_state.h"
 #include "accounts/entry.h"
 

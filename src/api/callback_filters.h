@@ -1,4 +1,5 @@
-/* Reads the filters of the callback log from the query of a request. */
+/* Reads the filters of the callback log from the query of a request. The names of the parameters
+ * that the route accepts are in api/routes.c (p_callbacks). */
 #pragma once
 
 #include "api/call.h"

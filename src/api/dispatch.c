@@ -1,6 +1,7 @@
 /* Takes a request to its handler, and checks for errors in the order of the contract: 404 for an
  * unknown path, 405, 401, 403, 404 for another account's object. All of that happens before the
- * body is read. Then the query is checked (400) and the handler called. */
+ * body is read. Then the query is checked (400) and the handler called. A key that has used up its
+ * rate gets 429 before the body is read; so does, later, an account beyond its limits. */
 #include "api/caller.h"
 #include "api/forwards.h"
 #include "api/idempotency_header.h"

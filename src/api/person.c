@@ -4,6 +4,7 @@
 #include "accounts/directory.h"
 #include "accounts/names.h"
 #include "api/internal.h"
+#include "domain/acceptance_times.h"
 #include "people/cookie.h"
 #include "people/device.h"
 
@@ -99,7 +100,8 @@ bool person_authenticate(struct call *c)
     c->key_id = c->person.user_id;
     if (first)
         session_use(session, now_ms); /* a request is one use, however often it is judged */
-    bool note_use = first && now_ms - session->stored_used_ms > SESSION_USED_LAG_MS;
+    bool note_use = first && (now_ms - session->stored_used_ms > SESSION_USED_LAG_MS ||
+                              acceptance_goes_back(session->stored_used_ms, now_ms));
     user_unref(user);
     session_unref(session);
     if (note_use)

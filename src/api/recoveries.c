@@ -7,7 +7,6 @@
 #include "api/route.h"
 #include "base/alloc.h"
 #include "base/log.h"
-#include "domain/acceptance_times.h"
 #include "domain/clock.h"
 #include "services/recovery.h"
 
@@ -24,7 +23,8 @@ static const struct field_rule rules[] = {
 struct recovering {
     struct call *c;
     struct recovery r;
-    bool dry_run; /* only counted */
+    bool dry_run;                /* only counted */
+    struct callback_list newest; /* of the account: what is accepted behind it is left out */
     struct callback_count count;
     struct task task; /* on the control thread */
     enum store_status status;
@@ -241,6 +241,26 @@ static void counted(struct task *task)
     control_post(g->c->api->options.control, &g->task);
 }
 
+static void newest_known(struct task *task)
+{
+    struct recovering *g = CONTAINER_OF(task, struct recovering, newest.done);
+    enum store_status status = g->newest.status;
+    g->r.last_event_no = g->newest.count > 0 ? g->newest.rows[0].event.event_no : 0;
+    arena_free(&g->newest.arena);
+    if (!call_store_ok(g->c, status))
+        return;
+    g->count = (struct callback_count){
+        .done.run = counted,
+        .reply_to = call_executor(g->c),
+        .account_no = g->c->account_no,
+        .app_no = g->r.app_no,
+        .states = g->r.states,
+        .accepted_from_ms = g->r.from_ms,
+        .accepted_to_ms = g->r.until_ms,
+    };
+    store_count_callbacks(g->c->api->options.store, &g->count);
+}
+
 void callbacks_recover(struct call *c)
 {
     const struct json *body;
@@ -279,22 +299,18 @@ void callbacks_recover(struct call *c)
     make_id(c, r->id);
     r->account_no = c->account_no;
     r->created_ms = call_now_ms(c);
-    /* What was accepted last may be dated a little ahead of the clock. */
-    struct store_numbers numbers;
-    store_get_numbers(c->api->options.store, &numbers);
-    int64_t last_ms = acceptance_ms(numbers.last_accepted_ms, r->created_ms);
-    r->until_ms = r->to_ms <= last_ms ? r->to_ms : last_ms + 1;
+    r->until_ms = r->to_ms < r->created_ms ? r->to_ms : INT64_MAX;
     g->c = c;
-    g->count = (struct callback_count){
-        .done.run = counted,
+    g->newest = (struct callback_list){
+        .done.run = newest_known,
         .reply_to = call_executor(c),
         .account_no = c->account_no,
-        .app_no = r->app_no,
-        .states = r->states,
-        .accepted_from_ms = r->from_ms,
-        .accepted_to_ms = r->until_ms,
+        .order = LIST_NEWEST_FIRST,
+        .all_events = true, /* an upper bound is enough: others need not be skipped */
+        .no_bodies = true,
+        .limit = 1,
     };
-    store_count_callbacks(c->api->options.store, &g->count);
+    store_list_callbacks(c->api->options.store, &g->newest);
 }
 
 /* --- GET, DELETE ------------------------------------------------------------------------------ */

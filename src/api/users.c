@@ -42,9 +42,13 @@ static void make_link(struct people_job *job, struct user *next, bool send_mail)
     struct call *c = job->c;
     char token[TOKEN_BYTES + 1];
     struct buf text = {0};
-    user_begin_link(next, c->person.user_id, env_wall_ms(c->api->options.env));
+    int64_t now_ms = env_wall_ms(c->api->options.env);
+    struct str by = c->person.user_id;
+    struct user *maker = by.p ? people_user(job->people, by) : NULL;
+    user_begin_link(next, by, maker ? maker->links_from_ms : 0, now_ms);
+    user_unref(maker);
     if (send_mail && tries_take_mail_of_account(job, next->account_no))
-        mailed_link_make(job->people, next, token);
+        mailed_link_make(job->people, next, now_ms, token);
     else
         token_make(c->api->options.env, token, next->link_hash);
     person_print_base_url(&text, c);

@@ -31,7 +31,6 @@
 #include "services/recovery.h"
 #include "services/reseal.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -488,10 +487,11 @@ static bool stop_in_order(struct daemon *d)
     rewards_feed_free(d->rewards_feed);
     d->rewards_feed = NULL;
     recoveries_stop(d->recoveries);
-    operations_stop(d->operations);
+    link_mail_stop(d->link_mail);
     store_watch(d->store, NULL);
-    control_free(d->control);
+    control_free(d->control); /* before operations: its thread tells them of changes */
     d->control = NULL;
+    operations_stop(d->operations);
     reseal_free(d->reseal);
     struct store_numbers numbers;
     store_get_numbers(d->store, &numbers);

@@ -1,7 +1,8 @@
-/* What nobody asks for and everybody wants to know: a clock that is off or jumps, and clients whose
- * operator reports outcomes but no starts (their Active Panelists would be zero). Warnings in the
- * log; nothing is changed, but memory without a use goes back to the system. On the main thread,
- * which may wait. */
+/* Logs a warning if the wall clock is not synchronized at the start, if it jumps later, or if a
+ * client has survey outcomes but no survey starts, so that its Active Panelists would be zero. It
+ * only logs. What a jump of the clock changes for waiting callbacks is decided in
+ * delivery/dispatcher_clock.c. The watch also returns unused memory to the system. It runs on the
+ * main thread, which may block. */
 #pragma once
 
 #include "accounts/directory.h"

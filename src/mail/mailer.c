@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/timing.h"
 #include "base/worker.h"
 #include "domain/clock.h"
 
@@ -14,9 +15,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #define TIMEOUT_SECONDS 60L
 #define CONNECT_TIMEOUT_SECONDS 15L
+#define SOCKETS_MOST 4 /* libcurl tries two addresses at once */
+#define STOP_WAIT_US (INT64_C(5) * 1000 * 1000)
 
 /* The options of one start or change. */
 struct mail_server {
@@ -30,7 +35,7 @@ struct mailer {
     pthread_mutex_t lock;
     struct mail_server *server; /* of what is begun now */
     struct worker *worker;
-    atomic_bool stopping;
+    atomic_llong stopped_us; /* when mailer_abort was called; 0: not yet */
 };
 
 /* --- its server --------------------------------------------------------------------------------
@@ -130,11 +135,27 @@ static void release_server(struct mailer *m, struct mail_server *s)
 /* --- one mail ----------------------------------------------------------------------------------
  */
 
+/* How far a mail has come, and the last refusal that the server said (a line that begins with 4 or
+ * 5), as far as it fits. It comes from the network: what is not printable ASCII is a question mark.
+ */
+struct dialogue {
+    const struct mailer *mailer;
+    bool has_addressed;
+    bool has_sent_text; /* at least its beginning: the server may have accepted it */
+    char refusal[128];
+    size_t refusal_n;
+    int sockets[SOCKETS_MOST]; /* that are open; the others are -1 */
+};
+
+/* A stop ends a mail at once, unless its text has been sent: the server delivers that mail, and if
+ * its answer were not read, the mail would be sent again after the restart. libcurl asks at least
+ * once a second. */
 static int progressed(void *context, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
 {
-    const struct mailer *m = context;
+    const struct dialogue *dialogue = context;
+    int64_t stopped_us = atomic_load(&dialogue->mailer->stopped_us);
     (void)a, (void)b, (void)c, (void)d;
-    return atomic_load(&m->stopping);
+    return stopped_us && (!dialogue->has_sent_text || timing_now_us() - stopped_us >= STOP_WAIT_US);
 }
 
 static void add_header(struct curl_slist **headers, const char *name, struct str value)
@@ -179,7 +200,7 @@ static struct curl_slist *make_headers(const struct mail_server *server, const s
     return headers;
 }
 
-static void set_server(CURL *curl, struct mailer *m, const struct mail_server *server)
+static void set_server(CURL *curl, const struct mail_server *server)
 {
     const struct mailer_options *o = &server->options;
     curl_easy_setopt(curl, CURLOPT_URL, o->url);
@@ -196,19 +217,7 @@ static void set_server(CURL *curl, struct mailer *m, const struct mail_server *s
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(curl, CURLOPT_TIMEOUT, TIMEOUT_SECONDS);
     curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, CONNECT_TIMEOUT_SECONDS);
-    curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
-    curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, progressed);
-    curl_easy_setopt(curl, CURLOPT_XFERINFODATA, m);
 }
-
-/* How far a mail has come, and the last refusal that the server said (a line that begins with 4 or
- * 5), as far as it fits. It comes from the network: what is not printable ASCII is a question mark.
- */
-struct dialogue {
-    bool has_addressed;
-    char refusal[128];
-    size_t refusal_n;
-};
 
 /* What was refused before RCPT was no refusal of the mail. */
 static int note_sent(CURL *curl, curl_infotype type, char *p, size_t n, void *context)
@@ -219,7 +228,41 @@ static int note_sent(CURL *curl, curl_infotype type, char *p, size_t n, void *co
         dialogue->has_addressed = true;
         dialogue->refusal_n = 0;
     }
+    if (type == CURLINFO_DATA_OUT)
+        dialogue->has_sent_text = true;
     return 0;
+}
+
+static curl_socket_t open_socket(void *context, curlsocktype purpose, struct curl_sockaddr *a)
+{
+    struct dialogue *dialogue = context;
+    int fd = socket(a->family, a->socktype | SOCK_CLOEXEC, a->protocol);
+    (void)purpose;
+    for (int i = 0; fd >= 0 && i < SOCKETS_MOST; i++) {
+        if (dialogue->sockets[i] < 0) {
+            dialogue->sockets[i] = fd;
+            break;
+        }
+    }
+    return fd;
+}
+
+static int close_socket(void *context, curl_socket_t fd)
+{
+    struct dialogue *dialogue = context;
+    for (int i = 0; i < SOCKETS_MOST; i++)
+        if (dialogue->sockets[i] == fd)
+            dialogue->sockets[i] = -1;
+    return close(fd);
+}
+
+/* Otherwise libcurl would say QUIT, and wait two minutes for the answer of a server that gives
+ * none. */
+static void hang_up(const struct dialogue *dialogue)
+{
+    for (int i = 0; i < SOCKETS_MOST; i++)
+        if (dialogue->sockets[i] >= 0)
+            shutdown(dialogue->sockets[i], SHUT_RDWR);
 }
 
 static size_t take_refusal(char *p, size_t size, size_t n, void *context)
@@ -259,22 +302,35 @@ static curl_mime *make_body(CURL *curl, const struct mail *mail)
     return mime;
 }
 
+static void set_dialogue(CURL *curl, struct dialogue *dialogue)
+{
+    curl_easy_setopt(curl, CURLOPT_VERBOSE, 1L); /* or nothing is told of what is sent */
+    curl_easy_setopt(curl, CURLOPT_DEBUGFUNCTION, note_sent);
+    curl_easy_setopt(curl, CURLOPT_DEBUGDATA, dialogue);
+    curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, take_refusal);
+    curl_easy_setopt(curl, CURLOPT_HEADERDATA, dialogue);
+    curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+    curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, progressed);
+    curl_easy_setopt(curl, CURLOPT_XFERINFODATA, dialogue);
+    curl_easy_setopt(curl, CURLOPT_OPENSOCKETFUNCTION, open_socket);
+    curl_easy_setopt(curl, CURLOPT_OPENSOCKETDATA, dialogue);
+    curl_easy_setopt(curl, CURLOPT_CLOSESOCKETFUNCTION, close_socket);
+    curl_easy_setopt(curl, CURLOPT_CLOSESOCKETDATA, dialogue);
+    memset(dialogue->sockets, -1, sizeof dialogue->sockets);
+}
+
 static void transfer(struct mailer *m, const struct mail_server *server, struct mail *mail)
 {
     CURL *curl = curl_easy_init();
     ASSERT(curl);
     char error[CURL_ERROR_SIZE] = "";
-    struct dialogue dialogue = {0};
+    struct dialogue dialogue = {.mailer = m};
     struct curl_slist *to = curl_slist_append(NULL, mail->to);
     struct curl_slist *headers = make_headers(server, mail);
     curl_mime *body = make_body(curl, mail);
-    set_server(curl, m, server);
-    curl_easy_setopt(curl, CURLOPT_VERBOSE, 1L); /* or nothing is told of what is sent */
-    curl_easy_setopt(curl, CURLOPT_DEBUGFUNCTION, note_sent);
-    curl_easy_setopt(curl, CURLOPT_DEBUGDATA, &dialogue);
+    set_server(curl, server);
+    set_dialogue(curl, &dialogue);
     curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, error);
-    curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, take_refusal);
-    curl_easy_setopt(curl, CURLOPT_HEADERDATA, &dialogue);
     curl_easy_setopt(curl, CURLOPT_MAIL_FROM, server->options.from);
     curl_easy_setopt(curl, CURLOPT_MAIL_RCPT, to);
     curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
@@ -283,6 +339,8 @@ static void transfer(struct mailer *m, const struct mail_server *server, struct 
     mail->good = code == CURLE_OK;
     if (!mail->good)
         note_failed(mail, error[0] ? error : curl_easy_strerror(code), &dialogue);
+    if (code == CURLE_ABORTED_BY_CALLBACK || code == CURLE_OPERATION_TIMEDOUT)
+        hang_up(&dialogue);
     curl_easy_cleanup(curl);
     curl_mime_free(body);
     curl_slist_free_all(headers);
@@ -294,7 +352,7 @@ static void run(struct task *task)
     struct mail *mail = CONTAINER_OF(task, struct mail, task);
     struct mailer *m = mail->mailer;
     mail->good = mail->is_refused = mail->was_addressed = false;
-    if (atomic_load(&m->stopping)) {
+    if (atomic_load(&m->stopped_us)) {
         snprintf(mail->why, sizeof mail->why, "the server is stopping");
     } else {
         struct mail_server *server = take_server(m);
@@ -336,7 +394,8 @@ void mailer_send(struct mailer *m, struct mail *mail)
 
 void mailer_abort(struct mailer *m)
 {
-    atomic_store(&m->stopping, true);
+    long long not_yet = 0;
+    (void)atomic_compare_exchange_strong(&m->stopped_us, &not_yet, timing_now_us());
 }
 
 void mailer_free(struct mailer *m)

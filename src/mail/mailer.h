@@ -1,7 +1,8 @@
-/* Hands e-mail to the operator's mail server (SMTP, RFC 5321), on threads of its own: whatever that
- * server does, nothing else waits. Up to MAILER_SENDING_MOST mails are in progress, one of each
- * owner: an address that hangs holds up its owner's mails only. libcurl does the work. It keeps
- * nothing: whose mail is lost by a stop sends it again. */
+/* Hands e-mail to the operator's mail server (SMTP, RFC 5321). It has threads of its own, so
+ * nothing else waits if that server is slow or hangs. Up to MAILER_SENDING_MOST mails are in
+ * progress at once, at most one of each owner: if an address hangs, only its owner's mails wait.
+ * libcurl speaks the protocol. The mailer stores nothing. If the daemon stops before a mail is
+ * sent, the module that asked for the mail asks again after the start. */
 #pragma once
 
 #include "base/check.h"
@@ -52,6 +53,7 @@ struct mailer *mailer_new(const struct mailer_options *options);
 void mailer_change(struct mailer *m, const struct mailer_options *options);
 /* Any thread, never blocks; a mail belongs to the mailer until its `done` runs. */
 void mailer_send(struct mailer *m, struct mail *mail);
-/* What is under way ends soon, and nothing more is sent: each mail is done, and not good. */
+/* For a stop. No other mail begins. A mail whose text has been sent waits for the server's answer,
+ * for at most five seconds; every other mail under way ends within a second, and is not good. */
 void mailer_abort(struct mailer *m);
 void mailer_free(struct mailer *m); /* NULL too; none is under way */

@@ -1,7 +1,9 @@
 /* A message as a mail: the subject, a line, then the text. */
 #include "operations/notice.h"
 
+#include "base/plain_text.h"
 #include "domain/clock.h"
+#include "mail/mail_line.h"
 
 static const char *url_name(enum lane_kind kind)
 {
@@ -64,8 +66,8 @@ static void print_endpoint(struct buf *to, const struct notice *n, const struct 
     struct buf url = {0};
     if (app->url[n->kind].p)
         url_print_masked(&url, app->url[n->kind]);
-    buf_printf(to, "App: %.*s (%.*s)\nURL: %.*s\n", STR_ARG(app->name), STR_ARG(app->id),
-               (int)url.n, url.n ? url.p : "");
+    mail_print_named(to, "App", app->name, app->id);
+    buf_printf(to, "URL: %.*s\n", (int)url.n, url.n ? url.p : "");
     buf_free(&url);
     if (has_health) {
         print_time(to, "Since", n->since_ms);
@@ -73,9 +75,11 @@ static void print_endpoint(struct buf *to, const struct notice *n, const struct 
     } else {
         print_time(to, "Certificate expires", n->expires_ms);
     }
-    if (has_health && n->error_ms && n->is != OPERATIONS_WELL)
-        buf_printf(to, "Last error: %s: %s\nFix: %s\n", attempt_class_name(n->class), n->detail,
-                   attempt_fix(n->class, n->status));
+    if (has_health && n->error_ms && n->is != OPERATIONS_WELL) {
+        buf_printf(to, "Last error: %s: ", attempt_class_name(n->class));
+        plain_text_print(to, str_of(n->detail));
+        buf_printf(to, "\nFix: %s\n", attempt_fix(n->class, n->status));
+    }
 }
 
 static void print_books(struct buf *to, const struct notice *n)
@@ -114,7 +118,7 @@ static void print_client_certificate(struct buf *to, const struct notice *n, con
                    "day, they refuse its callbacks, which then wait. Set a new ClientCertificate "
                    "of the app.\n\n",
                    STR_ARG(app->id));
-    buf_printf(to, "App: %.*s (%.*s)\n", STR_ARG(app->name), STR_ARG(app->id));
+    mail_print_named(to, "App", app->name, app->id);
     print_time(to, "Certificate expires", n->expires_ms);
 }
 
@@ -124,8 +128,9 @@ static void print_statement(struct buf *to, const struct notice *n, const struct
     notice_print_month(&month, n);
     buf_printf(to,
                "The statement of %s is ready\nEach day of %s is final: no late event is taken any "
-               "more, and no callback waits.\n\nAccount: %.*s (%.*s)\n",
-               buf_c(&month), buf_c(&month), STR_ARG(partner->name), STR_ARG(partner->id));
+               "more, and no callback waits.\n\n",
+               buf_c(&month), buf_c(&month));
+    mail_print_named(to, "Account", partner->name, partner->id);
     buf_free(&month);
 }
 

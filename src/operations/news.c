@@ -133,6 +133,10 @@ static void begin_step(struct notice *n)
     int64_t ago_ms = env_wall_ms(o->options.env) - n->sent_ms;
     if (n->sent_ms)
         n->last_mono_ms = mono_ms - (ago_ms > 0 ? ago_ms : 0);
+    notice_correct_owed(n);
+    int64_t tried_ms = env_wall_ms(o->options.env) - n->owed_ms;
+    int64_t most_ms = NOTICE_GIVE_UP_MS - NOTICE_LEFT_AT_START_MS;
+    n->first_mono_ms = mono_ms - (tried_ms < most_ms ? tried_ms : most_ms);
     n->may_have_arrived = n->id[0];
     n->step = n->id[0] ? NOTICE_READY : n->is != n->told ? NOTICE_OWED : NOTICE_IDLE;
     /* A person's choice is perhaps not loaded yet: people_mail.c says when, at its next look. */

@@ -7,6 +7,10 @@
 #include "operations/operations.h"
 
 #define NOTICE_MAGIC 0x07071CE5u
+/* A message is tried for so long, by the monotonic clock. How long an earlier process has tried it
+ * only the wall clock tells, which may be wrong: some of the time is left in any case. */
+#define NOTICE_GIVE_UP_MS (INT64_C(24) * 60 * 60 * 1000)
+#define NOTICE_LEFT_AT_START_MS (INT64_C(60) * 60 * 1000)
 #define NOTICE_ID_BYTES 40
 #define NOTICE_NODE_BYTES 65
 #define NOTICE_OBJECT_BYTES 48
@@ -42,7 +46,9 @@ struct notice {
     enum operations_state saying; /* what the message says */
     char id[NOTICE_ID_BYTES];     /* its webhook-id; empty: none yet */
     struct buf body;              /* JSON; of a mail its subject, a line, and its text */
-    int64_t owed_ms;              /* wall: since when */
+    int64_t owed_ms;              /* wall: since when the message is owed; once its text is
+                                     written, when that was */
+    int64_t first_mono_ms;        /* when it was first tried; not before may_have_arrived */
     int32_t tries;
     bool may_have_arrived; /* it was tried, perhaps before a restart */
     bool is_unlinked;      /* freed as soon as what is under way has ended */

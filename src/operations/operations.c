@@ -25,7 +25,6 @@
 #define CONNECT_TIMEOUT_MS 5000
 #define BUSY_MS 5000
 #define OTHERS_MS 1000 /* how often to look whether what another node owed is ours by now */
-#define GIVE_UP_MS (INT64_C(24) * 60 * 60 * 1000)
 
 static int64_t now_mono(const struct operations *o)
 {
@@ -183,6 +182,7 @@ static void compose(struct notice *n)
                (app || !n->app_no)) {
         notice_compose(n, partner, app, o->options.env, o->options.public_url);
         n->may_have_arrived = false;
+        n->owed_ms = loop_wall_ms(o->loop);
         n->step = NOTICE_SAVING;
         save(n);
     } else {
@@ -291,7 +291,7 @@ static void message_ended(struct notice *n, const struct message_end *end)
         end_message(n);
     } else if (o->stopping) {
         /* it is owed after the next start */
-    } else if (loop_wall_ms(o->loop) - notice_ready_ms(n) >= GIVE_UP_MS) {
+    } else if (now_mono(o) - n->first_mono_ms >= NOTICE_GIVE_UP_MS) {
         atomic_fetch_add(&o->given_up, 1);
         log_end("operations_message_given_up", n, end);
         end_message(n);
@@ -340,6 +340,8 @@ static void mailed(struct task *task)
 static void begin_try(struct notice *n)
 {
     struct operations *o = n->operations;
+    if (!n->may_have_arrived)
+        n->first_mono_ms = now_mono(o);
     if (n->tries++ == 0) {
         n->last_mono_ms = now_mono(o);
         n->sent_ms = loop_wall_ms(o->loop);

@@ -25,7 +25,15 @@ struct people_look {
     size_t made;
 };
 
-int64_t notice_ready_ms(const struct notice *n)
+void notice_correct_owed(struct notice *n)
+{
+    int64_t now_ms = env_wall_ms(n->operations->options.env);
+    if (n->owed_ms > now_ms)
+        n->owed_ms = now_ms;
+}
+
+/* Since when its message could have gone: wall. */
+static int64_t ready_ms(const struct notice *n)
 {
     const struct operations_options *options = &n->operations->options;
     if (n->channel != OPERATIONS_TO_PERSON || recipient_wants(options, n) != MAIL_DAILY)
@@ -37,8 +45,8 @@ int64_t notice_wait_ms(const struct notice *n)
 {
     const struct operations_options *options = &n->operations->options;
     int64_t spacing_ms = n->last_mono_ms + options->spacing_ms - env_mono_ms(options->env);
-    int64_t ready_ms = notice_ready_ms(n) - env_wall_ms(options->env);
-    int64_t wait_ms = spacing_ms > ready_ms ? spacing_ms : ready_ms;
+    int64_t until_ready_ms = ready_ms(n) - env_wall_ms(options->env);
+    int64_t wait_ms = spacing_ms > until_ready_ms ? spacing_ms : until_ready_ms;
     return wait_ms > 0 ? wait_ms : 0;
 }
 
@@ -159,6 +167,7 @@ static void follow(struct people_look *l, struct notice *n)
         event.state = OPERATIONS_WELL;
     if (is_news(n, &event))
         notice_take(n, &event);
+    notice_correct_owed(n);
     if (n->step == NOTICE_OWED)
         operations_set_due(o, n, notice_wait_ms(n)); /* the choice may be another one by now */
 }

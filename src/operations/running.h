@@ -80,8 +80,9 @@ void statements_start(struct operations *o);
 void people_mail_start(struct operations *o);
 /* How long what it owes has to wait, by the spacing and by what its person has chosen; 0: not. */
 int64_t notice_wait_ms(const struct notice *n);
-/* Since when its message could have gone: wall. */
-int64_t notice_ready_ms(const struct notice *n);
+/* If owed_ms is in the future (stored by a clock that was ahead), sets it to now. Otherwise the
+ * message would wait until then. */
+void notice_correct_owed(struct notice *n);
 
 /* Begins or ends what is owed, as its endpoint is now. */
 void notice_consider(struct notice *n);

@@ -3,8 +3,8 @@
  * told is the account's notice, which the store keeps; so neither restarts nor other nodes nor a
  * clock that jumps tell it again, and a process that was down when the month closed tells it then.
  *
- * The time to go by is retention's (domain/retention.h): a month told too early by a clock that is
- * weeks ahead could not be taken back, and the month that is then skipped is never told.
+ * The time to go by is retention's (domain/retention_clock.h): a month told too early by a clock
+ * that is weeks ahead could not be taken back, and the month that is then skipped is never told.
  *
  * One node looks, at one account after the other. Of months that closed while nobody looked only
  * the last one is told. */
@@ -13,7 +13,7 @@
 
 #include "base/limits.h"
 #include "domain/clock.h"
-#include "domain/retention.h"
+#include "domain/retention_clock.h"
 #include "store/statement.h"
 
 #include <stdlib.h>

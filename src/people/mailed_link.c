@@ -21,11 +21,12 @@ static void derive(const uint8_t key[MASTER_KEY_BYTES], const struct user *u,
     buf_free(&label);
 }
 
-void mailed_link_make(struct people *p, struct user *next, char ret_token[TOKEN_BYTES + 1])
+void mailed_link_make(struct people *p, struct user *next, int64_t now_ms,
+                      char ret_token[TOKEN_BYTES + 1])
 {
     CHECK_MAGIC(p, PEOPLE_MAGIC);
     derive(p->options.vault.key, next, ret_token, next->link_hash);
-    next->mail_owed_ms = next->link_made_ms;
+    next->mail_owed_ms = now_ms;
 }
 
 bool mailed_link_token(struct people *p, const struct user *u, char ret_token[TOKEN_BYTES + 1])

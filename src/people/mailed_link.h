@@ -6,8 +6,9 @@
 #include "people/people.h"
 
 /* Makes the token of the link that `next` has been given (id, link, link_made_ms), and the mail
- * with it is owed from then on. Any thread. */
-void mailed_link_make(struct people *people, struct user *next, char ret_token[TOKEN_BYTES + 1]);
+ * with it is owed from now on. Any thread. */
+void mailed_link_make(struct people *people, struct user *next, int64_t now_ms,
+                      char ret_token[TOKEN_BYTES + 1]);
 /* The token of the link whose mail is owed. False: it was made under another master key. Any
  * thread. */
 MUST_CHECK bool mailed_link_token(struct people *people, const struct user *u,

@@ -8,6 +8,7 @@
 
 #include "accounts/entry.h"
 #include "base/alloc.h"
+#include "domain/acceptance_times.h"
 #include "people/mailed_link.h"
 
 #include <sodium.h>
@@ -160,7 +161,8 @@ struct user *people_user_by_link(struct people *p, const uint8_t hash[32], int64
 
 void session_use(struct session *s, int64_t now_ms)
 {
-    if (now_ms > atomic_load(&s->used_ms))
+    int64_t used_ms = atomic_load(&s->used_ms);
+    if (now_ms > used_ms || acceptance_goes_back(used_ms, now_ms))
         atomic_store(&s->used_ms, now_ms);
 }
 

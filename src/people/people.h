@@ -1,5 +1,6 @@
-/* All users and sessions of the installation, in memory: looked up by any thread, changed by the
- * one that makes changes (services/control.h), after the change is durable. */
+/* All users and sessions of the installation, in memory. Any thread looks them up. Only the control
+ * thread (services/control.h) changes them, after the change is durable. session_is_over decides
+ * when a session has ended; the limits are in user_record.h. */
 #pragma once
 
 #include "people/user_record.h"

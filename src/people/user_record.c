@@ -73,10 +73,15 @@ const char *link_kind_name(enum link_kind kind)
     UNREACHABLE();
 }
 
-void user_begin_link(struct user *next, struct str by, int64_t now_ms)
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+void user_begin_link(struct user *next, struct str by, int64_t links_from_ms, int64_t now_ms)
 {
     next->link = next->password.p ? LINK_RESET : LINK_INVITATION;
-    next->link_made_ms = now_ms;
+    next->link_made_ms = later(now_ms, later(links_from_ms, next->link_made_ms + 1));
     next->link_until_ms = now_ms + (next->link == LINK_RESET ? RESET_MS : INVITATION_MS);
     next->link_by = by;
     next->mail_owed_ms = 0;

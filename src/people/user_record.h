@@ -42,7 +42,7 @@ struct user {
     enum link_kind link; /* the one-time link that is out */
     uint8_t link_hash[32];
     int64_t link_until_ms;
-    int64_t link_made_ms;
+    int64_t link_made_ms;  /* names it; see user_begin_link */
     int64_t mail_owed_ms;  /* wall: since when the link is to go out by e-mail; 0: it is not */
     int64_t reset_mail_ms; /* wall: since when a mail is owed that says that somebody has reset the
                             * second factor; 0: none is */
@@ -78,12 +78,13 @@ enum mail_when user_wants_mail(const struct user *u, enum mail_about about);
 
 const char *link_kind_name(enum link_kind kind); /* of the wire */
 /* Gives the user a new link, an invitation where there is no password yet; its token is made
- * afterwards. by: UserId of who asked for it; absent: no person did, or the user alone. */
-void user_begin_link(struct user *next, struct str by, int64_t now_ms);
+ * afterwards. by: UserId of who asked for it; absent: no person did, or the user alone.
+ * links_from_ms: theirs. link_made_ms is later than now if that or the link before is, as a clock
+ * that was ahead leaves them: otherwise the new link would be over at once. */
+void user_begin_link(struct user *next, struct str by, int64_t links_from_ms, int64_t now_ms);
 /* Whether the link still opens what it was made for. A link ends with its maker: who was removed,
  * disabled or may no longer invite has no way back in by a link made before, nor has who was that
- * and is enabled again. maker: the user
- * link_by; NULL: there is none. */
+ * and is enabled again. maker: the user link_by; NULL: there is none. */
 bool user_link_is_good(const struct user *u, const struct user *maker, int64_t now_ms);
 
 /* A session's or a link's token: its text, and what is kept of it. */

@@ -10,12 +10,16 @@
 #include "services/link_mail.h"
 
 #include "base/alloc.h"
+#include "base/clock_lead.h"
 #include "base/log.h"
 #include "base/turns.h"
+#include "base/waiter.h"
+#include "domain/acceptance_times.h"
 #include "domain/clock.h"
 #include "people/mailed_link.h"
 #include "people/throttle.h"
 #include "services/audit.h"
+#include "services/link_text.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -50,8 +54,10 @@ struct link_wait {
 struct link_mail {
     uint32_t magic;
     struct link_mail_options options;
-    struct executor here; /* of the mailer's answers */
-    struct task look;
+    struct waiter answers; /* the mailer's: each runs at once, on its thread */
+    struct task look, stop, stop_done;
+    struct waiter stopped;
+    bool stopping;          /* no mail begins; the control thread's */
     atomic_bool is_looking; /* what is below is the control thread's; otherwise the main thread's */
     atomic_int ended;       /* tries of which has_ended */
     atomic_llong sent, failed, given_up;
@@ -63,57 +69,10 @@ struct link_mail {
     int64_t away_wait_ms, away_mono_ms; /* 0: the server was reached the last time */
     struct link_wait *waits;            /* by user_no */
     size_t wait_count, wait_room;
+    struct clock_lead lead; /* of the control thread */
 };
 
 /* --- what is sent ----------------------------------------------------------------------------- */
-
-static void print_partner(struct link_mail *lm, struct buf *to, uint32_t account_no)
-{
-    struct partner *p =
-        account_no ? directory_partner_by_no(lm->options.directory, account_no) : NULL;
-    if (p)
-        buf_printf(to, "Account: %.*s (%.*s)\n", STR_ARG(p->name), STR_ARG(p->id));
-    if (p)
-        partner_unref(p);
-}
-
-static void print_link_text(struct link_try *t, const struct user *u, const char *token)
-{
-    struct link_mail *lm = t->link_mail;
-    struct str url = str_trim_end(lm->options.public_url, '/');
-    buf_add_c(&t->text, u->link == LINK_INVITATION
-                            ? "You are invited to sign in. Choose a password here:\n\n"
-                            : "Choose a new password here:\n\n");
-    buf_printf(&t->text, "%.*s/link#%s\n\n", STR_ARG(url), token);
-    print_partner(lm, &t->text, u->account_no);
-    buf_printf(&t->text, "User: %.*s\nGood once, until: ", STR_ARG(u->email));
-    clock_print(&t->text, u->link_until_ms);
-    buf_add_c(&t->text, "\n\nWhoever has this link can choose the password, so do not pass it on. "
-                        "If you did not expect it, you can ignore this mail: nothing changes.\n");
-}
-
-static void print_reset_text(struct link_try *t, const struct user *u)
-{
-    struct link_mail *lm = t->link_mail;
-    struct str url = str_trim_end(lm->options.public_url, '/');
-    buf_add_c(&t->text,
-              "Somebody who may manage users has reset your second factor: codes, recovery "
-              "codes and passkeys no longer sign in, and your password alone does. Set up a "
-              "new second factor here:\n\n");
-    buf_printf(&t->text, "%.*s/account\n\n", STR_ARG(url));
-    print_partner(lm, &t->text, u->account_no);
-    buf_printf(&t->text, "User: %.*s\nReset: ", STR_ARG(u->email));
-    clock_print(&t->text, u->reset_mail_ms);
-    buf_add_c(&t->text, "\n\nIf you did not ask for this, choose a new password at once, and tell "
-                        "whoever manages the users of your account.\n");
-}
-
-static struct str subject_of(const struct link_try *t, const struct user *u)
-{
-    return t->is_reset                  ? STR("Your second factor was reset")
-           : u->link == LINK_INVITATION ? STR("Your invitation")
-                                        : STR("Your new password");
-}
 
 static int64_t owed_since_ms(const struct user *u, bool is_reset)
 {
@@ -135,10 +94,14 @@ static void send_mail(struct link_mail *lm, struct user *u, bool is_reset, const
     t->link_mail = lm;
     t->is_reset = is_reset;
     buf_clear(&t->text);
+    struct partner *partner =
+        u->account_no ? directory_partner_by_no(lm->options.directory, u->account_no) : NULL;
     if (is_reset)
-        print_reset_text(t, u);
+        link_text_print_reset(&t->text, u, partner, lm->options.public_url);
     else
-        print_link_text(t, u, token);
+        link_text_print(&t->text, u, partner, lm->options.public_url, token);
+    if (partner)
+        partner_unref(partner);
     snprintf(t->to, sizeof t->to, "%.*s", STR_ARG(u->email));
     snprintf(t->id, sizeof t->id, "%s-%u-%lld", is_reset ? "reset" : "link", u->user_no,
              (long long)(is_reset ? u->reset_mail_ms : u->link_made_ms));
@@ -146,10 +109,10 @@ static void send_mail(struct link_mail *lm, struct user *u, bool is_reset, const
     lm->under_way++;
     t->mail = (struct mail){
         .done.run = mail_done,
-        .reply_to = &lm->here,
+        .reply_to = &lm->answers.executor,
         .owner = u->account_no,
         .to = t->to,
-        .subject = subject_of(t, u),
+        .subject = link_text_subject(u, is_reset),
         .text = buf_str(&t->text),
         .id = t->id,
         .wall_ms = owed_since_ms(u, is_reset),
@@ -333,6 +296,8 @@ static void note_ends(struct link_mail *lm)
         if (!atomic_exchange(&lm->tries[i].has_ended, false))
             continue;
         atomic_fetch_sub(&lm->ended, 1);
+        bool was_woken = waiter_try(&lm->answers); /* or is just being woken */
+        (void)was_woken;
         note_end(lm, &lm->tries[i]);
     }
 }
@@ -361,8 +326,16 @@ static void begin(struct link_mail *lm, struct user *u)
 {
     char token[TOKEN_BYTES + 1];
     bool is_reset = !mailed_link_is_owed(u); /* of both, the link goes first */
-    const char *why = obsolete(lm, u, is_reset, env_wall_ms(lm->options.env));
+    int64_t wall_ms = env_wall_ms(lm->options.env);
+    int64_t now_ms = clock_lead_look(&lm->lead, wall_ms, env_mono_ms(lm->options.env));
+    const char *why = obsolete(lm, u, is_reset, now_ms);
     lm->served_last = u->account_no;
+    /* expired by the wall clock, but perhaps only because it jumped: wait */
+    if (!why && !is_reset && !is_good_link(lm, u, wall_ms)) {
+        hold_up(lm, u);
+        user_unref(u);
+        return;
+    }
     if (!why && !is_reset && !mailed_link_token(lm->options.people, u, token))
         why = "made under another master key";
     if (!why) {
@@ -379,7 +352,7 @@ static void begin(struct link_mail *lm, struct user *u)
 /* Whether one more may be under way. */
 static bool has_room(const struct link_mail *lm)
 {
-    return lm->under_way < MAILER_SENDING_MOST &&
+    return !lm->stopping && lm->under_way < MAILER_SENDING_MOST &&
            env_mono_ms(lm->options.env) >= lm->away_mono_ms &&
            leases_first(store_leases(lm->options.store));
 }
@@ -452,7 +425,8 @@ static enum store_status give_link(struct link_request *r, const struct user *u)
     int64_t now_ms = env_wall_ms(lm->options.env);
     char token[TOKEN_BYTES + 1];
     struct user next;
-    bool has_link = is_good_link(lm, u, now_ms);
+    /* one of a clock that was ahead would be good for as long as that is wrong */
+    bool has_link = is_good_link(lm, u, now_ms) && !acceptance_goes_back(u->link_made_ms, now_ms);
     bool can_mail_it = has_link && mailed_link_token(lm->options.people, u, token);
     if (!link_mail_works_for(lm, u->account_no) || (has_link && !can_mail_it) || !may_ask(lm, u))
         return STORE_OK;
@@ -460,8 +434,8 @@ static enum store_status give_link(struct link_request *r, const struct user *u)
     if (has_link) {
         next.mail_owed_ms = now_ms;
     } else {
-        user_begin_link(&next, STR_NONE, now_ms);
-        mailed_link_make(lm->options.people, &next, token);
+        user_begin_link(&next, STR_NONE, 0, now_ms);
+        mailed_link_make(lm->options.people, &next, now_ms, token);
     }
     explicit_bzero(token, sizeof token);
     next.version++;
@@ -507,10 +481,17 @@ void link_mail_request(struct link_mail *lm, struct str email, const struct addr
 
 /* --- life ------------------------------------------------------------------------------------- */
 
-static void run_at_once(struct executor *executor, struct task *task)
+/* A mail that was sent must be recorded while there is a store, or it is sent again. */
+static void stop_on_control(struct task *task)
 {
-    (void)executor;
-    task->run(task);
+    struct link_mail *lm = CONTAINER_OF(task, struct link_mail, stop);
+    CHECK_MAGIC(lm, LINK_MAIL_MAGIC);
+    lm->stopping = true;
+    while (atomic_load(&lm->ended) < lm->under_way)
+        waiter_wait(&lm->answers);
+    control_catch_up(lm->options.control);
+    note_ends(lm);
+    executor_post(&lm->stopped.executor, &lm->stop_done);
 }
 
 struct link_mail *link_mail_new(const struct link_mail_options *options)
@@ -518,10 +499,17 @@ struct link_mail *link_mail_new(const struct link_mail_options *options)
     struct link_mail *lm = xcalloc(1, sizeof *lm);
     lm->magic = LINK_MAIL_MAGIC;
     lm->options = *options;
-    lm->here.post = run_at_once;
+    waiter_init(&lm->answers);
+    waiter_init(&lm->stopped);
+    lm->stop.run = stop_on_control;
+    lm->stop.owner = OWNER_DAEMON;
+    lm->stop_done.run = waiter_wake;
     lm->requests = throttle_new(of_user);
     lm->look.run = look;
     lm->look.owner = OWNER_DAEMON;
+    int64_t mono_ms = env_mono_ms(options->env);
+    clock_lead_set_window(&lm->lead, GIVE_UP_MS, mono_ms);
+    (void)clock_lead_look(&lm->lead, env_wall_ms(options->env), mono_ms);
     return lm;
 }
 
@@ -551,6 +539,16 @@ void link_mail_step(struct link_mail *lm)
     control_post(lm->options.control, &lm->look);
 }
 
+void link_mail_stop(struct link_mail *lm)
+{
+    CHECK_MAGIC(lm, LINK_MAIL_MAGIC);
+    if (!lm->options.mailer)
+        return;
+    mailer_abort(lm->options.mailer);
+    control_post(lm->options.control, &lm->stop);
+    waiter_wait(&lm->stopped);
+}
+
 void link_mail_free(struct link_mail *lm)
 {
     if (!lm)
@@ -565,6 +563,8 @@ void link_mail_free(struct link_mail *lm)
         buf_free(&t->text);
     }
     throttle_free(lm->requests);
+    waiter_free(&lm->answers);
+    waiter_free(&lm->stopped);
     free(lm->waits);
     lm->magic = 0;
     free(lm);

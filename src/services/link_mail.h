@@ -37,6 +37,9 @@ bool link_mail_works_for(const struct link_mail *lm, uint32_t account_no);
 void link_mail_request(struct link_mail *lm, struct str email, const struct address *peer);
 /* On the main thread, often. */
 void link_mail_step(struct link_mail *lm);
+/* Waits for the mails whose text the server has (mailer_abort), and records what came of them; no
+ * other mail begins. On the main thread, once, before control_free. */
+void link_mail_stop(struct link_mail *lm);
 void link_mail_free(struct link_mail *lm); /* after control_free and mailer_free; NULL: nothing */
 
 struct link_mail_numbers {

@@ -1,5 +1,6 @@
-/* Requests per minute and key: a fixed window per key, as the RateLimit-* headers describe it
- * (draft-ietf-httpapi-ratelimit-headers). Any thread. */
+/* Counts requests per minute and key in a fixed window per key, as the RateLimit-* headers describe
+ * it (draft-ietf-httpapi-ratelimit-headers). api/dispatch.c answers 429 when a key has none left.
+ * Any thread. */
 #pragma once
 
 #include "base/str.h"

@@ -26,7 +26,10 @@ struct recovery {
     char id[RECOVERY_ID_BYTES];
     uint32_t account_no, app_no; /* app_no 0: all of the account's */
     int64_t from_ms, to_ms;      /* of acceptance, as asked */
-    int64_t until_ms;            /* to_ms, but nothing that is accepted after it was made */
+    /* to_ms; INT64_MAX if that is not before the request: then all that was accepted so far, also
+     * what a clock that was ahead has dated later. */
+    int64_t until_ms;
+    uint64_t last_event_no; /* what was accepted behind it was accepted after the request */
     int64_t created_ms;
     unsigned states; /* bits, 1 << state */
     int32_t rate_per_second;

@@ -33,6 +33,7 @@ void recovery_print(struct buf *to, const struct recovery *r)
     json_key_int(&w, "From", r->from_ms);
     json_key_int(&w, "To", r->to_ms);
     json_key_int(&w, "Until", r->until_ms);
+    json_key_int(&w, "LastEvent", (int64_t)r->last_event_no);
     json_key_int(&w, "Created", r->created_ms);
     json_key_int(&w, "States", r->states);
     json_key_int(&w, "Rate", r->rate_per_second);
@@ -81,6 +82,7 @@ bool recovery_read(const struct json *document, struct recovery *ret)
         .from_ms = json_member_int(document, "From", INT64_MIN, INT64_MAX, &good),
         .to_ms = json_member_int(document, "To", INT64_MIN, INT64_MAX, &good),
         .until_ms = json_member_int(document, "Until", INT64_MIN, INT64_MAX, &good),
+        .last_event_no = (uint64_t)json_member_int(document, "LastEvent", 0, INT64_MAX, &good),
         .created_ms = json_member_int(document, "Created", 0, INT64_MAX, &good),
         .states =
             (unsigned)json_member_int(document, "States", 1, (2 << CALLBACK_SKIPPED) - 1, &good),

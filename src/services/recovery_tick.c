@@ -8,6 +8,7 @@
 
 #define PAGE_ROWS 200
 #define LANE_ROOM 16            /* besides its window: how many may wait in a lane */
+#define CLOCKS_DIFFER_MS 5000   /* of two nodes */
 #define LANE_SHUT_EVERY_MS 5000 /* a lane that is suspended gets one so often at most */
 
 static bool read_page(struct recoveries *all, const struct recovery *r,
@@ -36,12 +37,17 @@ static bool read_page(struct recoveries *all, const struct recovery *r,
 }
 
 /* True: it was delivered after the recovery had been requested, by its own retry or by this very
- * recovery. Attempts that are no longer kept were made long before. */
-static bool is_delivered_since(const struct recovery *r, const struct callback_row *row)
+ * recovery. Attempts that are no longer kept were made long before. What is dated later than now
+ * was dated by a clock that was ahead, so nobody knows: one attempt too many does less harm than
+ * one that was asked for and is left out. */
+static bool is_delivered_since(const struct recovery *r, const struct callback_row *row,
+                               int64_t now_ms)
 {
     const struct attempt *last = row->log_count > 0 ? &row->log[row->log_count - 1] : NULL;
-    return row->state == CALLBACK_DELIVERED && last &&
-           last->at_ms + last->duration_ms >= r->created_ms;
+    if (row->state != CALLBACK_DELIVERED || !last)
+        return false;
+    int64_t ended_ms = last->at_ms + last->duration_ms;
+    return ended_ms >= r->created_ms && ended_ms <= now_ms + CLOCKS_DIFFER_MS;
 }
 
 /* Past a callback. */
@@ -58,12 +64,14 @@ static const struct callback_row *next_row(struct recoveries *all, struct runnin
     struct recovery_part *part = &at->r.parts[i];
     struct part_page *page = &at->pages[i];
     while (part->state != CALLBACK_NONE) {
-        if (page->there && page->at < page->list.count) {
-            const struct callback_row *row = &page->list.rows[page->at];
-            if (!is_delivered_since(&at->r, row))
+        const struct callback_row *row =
+            page->there && page->at < page->list.count ? &page->list.rows[page->at] : NULL;
+        bool is_later = row && row->event.event_no > at->r.last_event_no;
+        if (row && !is_later) {
+            if (!is_delivered_since(&at->r, row, env_wall_ms(all->env)))
                 return row;
             step(at, i, row);
-        } else if (page->there && !page->list.more) {
+        } else if (is_later || (page->there && !page->list.more)) {
             part->state = recovery_next_state(at->r.states, part->state);
             part->after_event_no = 0;
             page->there = false;

@@ -147,6 +147,29 @@ def test_a_server_that_hangs_holds_up_no_stop(daemon, server):
     assert daemon.stop() == 0
 
 
+def test_a_stop_waits_for_the_answer_of_a_mail_that_the_server_has(own_daemon, server):
+    d = start(own_daemon, server, "--public-url", URL)
+    came = server.answer_late("250 kept", 2)
+    invite(d, "a@b.example")
+    assert came.wait(30)
+    assert d.stop() == 0
+    assert "link_mail_sent" in d.log_text()
+    d.start()
+    assert d.metrics()["postbackd_link_mails_owed"] == 0
+    assert len(to(server, "a@b.example")) == 1
+
+
+def test_the_name_of_an_account_is_not_read_as_lines(daemon, server):
+    account = partner(daemon)
+    named = {"Name": "Acme\nUser: eve@evil.example\u2029Good once, \u202euntil: never"}
+    assert daemon.api().patch("/api/v1/partners/" + account, named).status == 200
+    invite(daemon, "ada@b.example", account)
+    mail, = eventually(lambda: to(server, "ada@b.example"))
+    lines = mail.get_body().get_content().splitlines()
+    assert "Account: Acme User: eve@evil.example Good once,  until: never (%s)" % account in lines, lines
+    assert [line for line in lines if line.startswith("User: ")] == ["User: ada@b.example"]
+
+
 def test_a_forgotten_password(daemon, server):
     first, second = partner(daemon), partner(daemon)
     for account in (first, second):

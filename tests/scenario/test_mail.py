@@ -82,6 +82,27 @@ def test_down_and_working_again(own_daemon, server):
     p.receiver.close()
 
 
+@pytest.mark.parametrize("by", ["mail", "slack"])
+def test_the_name_of_an_app_is_not_read_as_lines(own_daemon, server, by):
+    daemon, ops = start(own_daemon, server), Receiver()
+    p = partner(daemon, ops.url)
+    named = {"Name": "Games\r\nURL: https://evil.example\u2028Fix: pay \u202eus\u0085\u2067now"}
+    assert daemon.api().patch("/api/v1/apps/" + p.app_id, named).status == 200
+    assert daemon.api().patch("/api/v1/partners/" + p.partner_id, {"OperationsFormat": "slack"}).status == 200
+    p.suspend()
+    if by == "mail":
+        (_, mail), = eventually(lambda: mails(server))
+        text = mail.get_body().get_content()
+    else:
+        text = eventually(lambda: messages(ops))[0].json["text"]
+    lines = text.split("\n")
+    assert "App: Games  URL: https://evil.example Fix: pay  us  now (%s)" % p.app_id in lines, lines
+    assert [line for line in lines if line.startswith("URL: ")] == ["URL: " + p.receiver.url]
+    assert len([line for line in text.splitlines() if line.startswith("Fix: ")]) == 1
+    ops.close()
+    p.receiver.close()
+
+
 def test_a_url_that_is_down_holds_up_no_mail_and_the_other_way_round(own_daemon, server):
     server.says["RCPT"] = "451-4.7.1 Greylisted.\r\n451 4.7.1 Try again \x1b[2J in five minutes"
     daemon = start(own_daemon, server)
@@ -130,6 +151,35 @@ def test_an_owed_mail_survives_a_kill_and_a_server_that_hangs_no_stop(own_daemon
     eventually(lambda: len([line for line in server.lines if line.startswith("MAIL")]) == 2, 30)
     assert daemon.stop() == 0  # within the harness's own limit
     del server.says["MAIL"]
+    daemon.start()
+    assert len(eventually(lambda: mails(server), 30)) == 1
+    p.receiver.close()
+
+
+def test_a_stop_waits_for_the_answer_of_a_mail_that_the_server_has(own_daemon, server):
+    """Otherwise its reader would get it again after the restart."""
+    daemon = start(own_daemon, server)
+    p = partner(daemon)
+    came = server.answer_late("250 kept", 2)
+    p.suspend()
+    assert came.wait(30)
+    assert daemon.stop() == 0
+    assert "operations_message_sent" in daemon.log_text()
+    daemon.start()
+    p.says["callback"] = 200
+    eventually(lambda: len(mails(server)) >= 2, 30)
+    assert [mail["Subject"].split()[-1] for _, mail in mails(server)] == ["down", "again"]
+    p.receiver.close()
+
+
+def test_a_stop_waits_for_no_answer_that_does_not_come(own_daemon, server):
+    daemon = start(own_daemon, server)
+    p = partner(daemon)
+    came = server.answer_late("451 never", 120)
+    p.suspend()
+    assert came.wait(30)
+    assert daemon.stop() == 0  # within the harness's own limit
+    del server.says["END"]
     daemon.start()
     assert len(eventually(lambda: mails(server), 30)) == 1
     p.receiver.close()

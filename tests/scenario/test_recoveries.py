@@ -5,6 +5,7 @@ from datetime import datetime, timedelta, timezone
 import pytest
 
 from harness import Account, Api, Daemon, Receiver, assert_signed, eventually
+from shim import Clock, shimmed
 
 
 class Partner:
@@ -154,6 +155,34 @@ def test_what_is_accepted_meanwhile_does_not_wait_for_its_end(quick, partner):
     assert partner.ids().index("fresh") - before <= 16 + 4 + 1
     assert wait_done(quick, recovery_id)["Resent"] == 60
     eventually(lambda: len(partner.taken) == 61, what="all arrived")
+
+
+def test_what_a_clock_that_was_ahead_has_dated_is_not_left_out(tmp_path):
+    """One callback was delivered in that future, another one accepted in it, too."""
+    taking, clock = [], Clock(tmp_path / "clock")
+    receiver = Receiver(lambda r: 200 if taking else 503)
+    daemon = Daemon(tmp_path / "d", schedule=",".join(["1s"] * 12), env=shimmed(SHIM_CLOCK=clock.path)).start()
+    try:
+        account = Account(daemon, receiver.url)
+        api = daemon.api()
+        api.events([account.event("early")])
+        receiver.wait_for("early")
+        clock.jump(3600)
+        taking.append(True)
+        api.events([account.event("late")])
+        for name in ("early", "late"):
+            api.wait_state(name, account.partner_id, "delivered")
+        clock.jump(-3600)
+        known = len(receiver.ids())
+        in_range, matched = recover(daemon, account, ["delivered"], end=-0.001)
+        assert (matched, wait_done(daemon, in_range)["Resent"]) == (1, 1)
+        eventually(lambda: receiver.ids()[known:] == ["early"])
+        so_far, matched = recover(daemon, account, ["delivered"], end=1)
+        assert (matched, wait_done(daemon, so_far)["Resent"]) == (2, 2)
+        eventually(lambda: sorted(receiver.ids()[known + 1:]) == ["early", "late"])
+    finally:
+        daemon.stop()
+        receiver.close()
 
 
 def test_a_range_and_its_states_are_all_that_moves(quick, partner):

@@ -134,3 +134,24 @@ def test_links_are_good_for_a_time(clocked):
     assert use(early) == 200
     clock.jump(120)
     assert Browser(daemon).post("/api/v1/links/check", {"Token": late}).status == 404 and use(late) == 404
+
+
+def test_what_a_clock_that_was_ahead_leaves_locks_nobody_out(clocked):
+    """An owner who was invited then invites others, and a session that was used then ends as any other."""
+    daemon, clock = clocked
+    p = partner(daemon)
+    b = person(daemon, "owner", p)
+    clock.jump(40 * 24 * HOUR)
+    late = person(daemon, "owner", p)
+    clock.jump(-40 * 24 * HOUR)
+    made = late.post("/api/v1/users", {"Email": "new@example.test", "Role": "developer"})
+    assert made.status == 201, made
+    first = made.json["Link"].split("#")[1]
+    again = late.post("/api/v1/users/%s/link" % made.json["User"]["UserId"])
+    token = again.json["Link"].split("#")[1]
+    assert Browser(daemon).post("/api/v1/links/use", {"Token": first, "Password": PASSWORD}).status == 404
+    assert Browser(daemon).post("/api/v1/links/use", {"Token": token, "Password": PASSWORD}).status == 200
+    assert abs(at(late.session()["IdleExpiresAt"]) - clock.now() - timedelta(hours=12)) < timedelta(minutes=1)
+    assert late.session()["SignedIn"] and b.sign_in(b.email).status == 200
+    clock.jump(12 * HOUR + 60)
+    assert_over(late)
