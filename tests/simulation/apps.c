@@ -90,10 +90,8 @@ void apps_publish(struct sim *sim, uint32_t app_no)
     sim->choices[app_no - 1].changed_ms = sim->mono_ms;
     struct app *app = make(sim, app_no, old ? old->version + 1 : 1);
     for (enum lane_kind k = LANE_SUCCESS; old && k < LANE_KINDS; k++)
-        if (!str_eq(old->url[k], app->url[k])) {
+        if (!str_eq(old->url[k], app->url[k]))
             sim->lanes[lane_of(app_no, k)].moved_ms = sim->mono_ms;
-            sim->lanes[lane_of(app_no, k)].gone_count = 0;
-        }
     sim->apps[app_no - 1] = app;
     if (old)
         app_unref(old);

@@ -99,6 +99,7 @@ struct lane_witness {
     int paused_loop;
     uint64_t gone_nos[5]; /* different callbacks answered 410 in a row */
     int32_t gone_count;
+    int gone_host; /* whose answers they were */
     bool gone;                           /* to be disabled: on its way to the directory */
     int64_t answered_ms;                 /* monotonic: the last answer that was no failure of it */
     int64_t reopened_ms, reopened_at_ms; /* by such an answer; wall, monotonic */
