@@ -131,13 +131,13 @@ static void check_lane(struct sim *sim, const struct delivery_attempt *t,
         sim_found(sim, CHECK_SUSPENDED, "lane %llu is suspended and tries %d at once", no,
                   l->under_way + 1);
     bool resent = t->callback->manual; /* at once, whatever the spacing */
-    bool hurried = resent || l->moved_ms >= l->judged_ms || host->reached_ms >= l->judged_ms;
-    if (lane->window.suspended && !hurried && sim->mono_ms < l->next_ms)
+    bool hurried = l->moved_ms >= l->judged_ms || host->reached_ms >= l->judged_ms;
+    if (lane->window.suspended && !resent && !hurried && sim->mono_ms < l->next_ms)
         sim_found(sim, CHECK_SUSPENDED, "lane %llu is suspended and tries %lld ms too soon", no,
                   (long long)(l->next_ms - sim->mono_ms));
     bool early = sim->mono_ms < l->next_ms || sim->mono_ms < host->dead_next_ms;
     bool known = l->resent_ms > sim->life_began_ms && l->resent_ms > l->moved_ms;
-    if (t->is_shut && resent && early && known &&
+    if (t->is_shut && resent && early && known && !hurried &&
         sim->mono_ms < l->resent_ms + LANE_RESENDS_APART_MS)
         sim_found(sim, CHECK_SUSPENDED, "lane %llu is shut and tries a resend %lld ms too soon", no,
                   (long long)(l->resent_ms + LANE_RESENDS_APART_MS - sim->mono_ms));
