@@ -179,8 +179,10 @@ static const char *judge(struct settings *s)
     int32_t number;
     if (s->operand_count != 1)
         return "reconcile needs one FILE of records, or - for standard input.";
-    if (!day.p || !clock_parse_day(day, &number))
+    if (!day.p)
         return "reconcile needs --day YYYY-MM-DD, the UTC day to compare.";
+    if (!clock_parse_day(day, &number))
+        return "--day is not a day of the calendar, written as YYYY-MM-DD.";
     if (!settings_text(s, OPTION_API_KEY).p && !settings_text(s, OPTION_OPERATOR_KEY).p)
         return "reconcile needs a key in the environment: POSTBACKD_API_KEY, a partner's with the "
                "scope callbacks:read, or POSTBACKD_OPERATOR_KEY with --partner.";

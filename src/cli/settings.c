@@ -64,6 +64,9 @@ static bool parse_line(struct settings *s, struct str name, int number, struct s
     struct str key = str_trim(str_cut(&value, '='));
     if (!value.p)
         return fail(s, ret_why, "%.*s:%d: expected `name = value`.", STR_ARG(name), number);
+    if (key.n == 0)
+        return fail(s, ret_why, "%.*s:%d: the name of an option is missing before `=`.",
+                    STR_ARG(name), number);
     int id = find_option(key);
     if (id < 0 || id == OPTION_CONFIG || !(option_table[id].commands & COMMAND_SERVE))
         return fail(s, ret_why,

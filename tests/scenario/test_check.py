@@ -99,7 +99,7 @@ def test_a_store_that_cannot_be_used(tmp_path):
     (store / "master.key").write_text("no key")
     (store / "postbackd.db").write_text("no database, but long enough to look like one of sixteen bytes")
     found = check("--listen", "127.0.0.1:0", "--store", "sqlite:%s" % store, status=1)
-    assert found["store"][0] == "failed" and "not a database" in found["store"][1]
+    assert found["store"] == ("failed", "%s/postbackd.db is not an SQLite database: put back the store's own" % store)
     assert found["master key"][0] == "failed" and "damaged" in found["master key"][1]
     found = check("--listen", "127.0.0.1:0", "--store", "sqlite:%s" % store, status=1, POSTBACKD_MASTER_KEY="ab" * 32)
     assert found["master key"] == ("ok", "POSTBACKD_MASTER_KEY")

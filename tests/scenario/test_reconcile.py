@@ -13,7 +13,7 @@ from harness import BINARY, OPERATOR_KEY, Account, eventually
 DAY = (datetime.now(timezone.utc) - timedelta(days=2)).strftime("%Y-%m-%d")
 
 
-def reconcile(daemon, records, *options, key=None, partner=None):
+def reconcile(daemon, records, *options, key=None, partner=None, day=DAY):
     env = {k: v for k, v in os.environ.items() if not k.startswith("POSTBACKD_")}
     if key:
         env["POSTBACKD_API_KEY"] = key
@@ -21,7 +21,7 @@ def reconcile(daemon, records, *options, key=None, partner=None):
         env["POSTBACKD_OPERATOR_KEY"] = OPERATOR_KEY
         options += ("--partner", partner)
     return subprocess.run([BINARY, "reconcile", "--url", "http://127.0.0.1:%d" % daemon.port,
-                           "--day", DAY, *options, "-"], input=records, env=env, text=True,
+                           "--day", day, *options, "-"], input=records, env=env, text=True,
                           capture_output=True, timeout=60)
 
 
@@ -95,6 +95,8 @@ def test_what_cannot_be_compared_is_neither_equal_nor_different(daemon):
                                   ("", ("--url", "http://127.0.0.1:1"), "given twice")):
         found = reconcile(daemon, records, *options, key=key)
         assert found.returncode == 2 and say in found.stderr, found
+    found = reconcile(daemon, "", key=key, day="2026-13-01")
+    assert found.returncode == 2 and "--day is not a day of the calendar" in found.stderr
     assert reconcile(daemon, "", key="wrong-key").returncode == 2
     assert reconcile(daemon, "", key=a.key("apps:read")).returncode == 2
     assert reconcile(daemon, "", partner="nobody").returncode == 2

@@ -92,6 +92,8 @@ static void the_file_names_its_line(void)
     CHECK(!settings_parse_file(&s, STR("f"), STR("loops = 1\nlistne = x\n"), &why));
     CHECK(memmem(why.p, why.n, "f:2", 3) != NULL);
     CHECK(!settings_parse_file(&s, STR("f"), STR("loops\n"), &why));
+    CHECK(!settings_parse_file(&s, STR("f"), STR("= x\n"), &why));
+    CHECK(str_is(why, "f:1: the name of an option is missing before `=`."));
     CHECK(!settings_parse_file(&s, STR("f"), STR("reads-per-minute =\n"), &why));
     CHECK(!settings_parse_file(&s, STR("f"), STR("\xff"), &why));
     settings_free(&s);

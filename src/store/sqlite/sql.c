@@ -18,7 +18,11 @@ static void fail_with_last_error(struct sql *q, const char *doing)
     q->code = sqlite3_extended_errcode(q->db);
     if (q->code == SQLITE_OK)
         q->code = SQLITE_ERROR;
-    q->why = xprintf("SQLite: %s (%d) at: %.200s", sqlite3_errmsg(q->db), q->code, doing);
+    const char *file = sqlite3_db_filename(q->db, NULL);
+    if (q->code == SQLITE_NOTADB && file)
+        q->why = xprintf("%s is not an SQLite database: put back the store's own", file);
+    else
+        q->why = xprintf("SQLite: %s (%d) at: %.200s", sqlite3_errmsg(q->db), q->code, doing);
 }
 
 /* Before SQLite is used: its memory statistics would take a process-wide lock. */
