@@ -1,4 +1,5 @@
-/* Authenticates the key or session and checks scopes; see caller.h. */
+/* Authenticates the key or session and checks scopes; see caller.h. The scope that a route needs:
+ * api/routes.c. */
 #include "api/caller.h"
 
 #include "accounts/directory.h"

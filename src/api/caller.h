@@ -1,6 +1,6 @@
-/* Decides who the caller is and whether the request is allowed: caller_judge, for every route. A
- * key or a session becomes an account and its scopes here; the text of a key is looked up by
- * directory_key_by_text (accounts/accounts.h).
+/* Decides who the caller is and whether the request is allowed: caller_judge, for every route. The
+ * scope that a route needs: api/routes.c. A key or a session becomes an account and its scopes
+ * here; the text of a key is looked up by directory_key_by_text (accounts/accounts.h).
  *
  * The body may arrive a minute after the headers, and a change waits until earlier changes are
  * done. So the caller is judged up to three times: when the headers are complete, when the body is

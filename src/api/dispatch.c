@@ -1,7 +1,9 @@
 /* Takes a request to its handler, and checks for errors in the order of the contract: 404 for an
  * unknown path, 405, 401, 403, 404 for another account's object. All of that happens before the
  * body is read. Then the query is checked (400) and the handler called. A key that has used up its
- * rate gets 429 before the body is read; so does, later, an account beyond its limits. */
+ * rate gets 429 before the body is read; so does, later, an account beyond its limits.
+ *
+ * Who asks and what its scopes allow (401, 403): api/caller.c. */
 #include "api/caller.h"
 #include "api/forwards.h"
 #include "api/idempotency_header.h"

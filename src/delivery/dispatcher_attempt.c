@@ -1,7 +1,7 @@
 /* One attempt of one callback, from the lane's turn to the outcome. Its request is written only if
- * dispatcher_may_send allows that at that moment. Once written, the attempt goes on when the lease
- * of its shard ends: the outcome carries the lane's fence, and the store refuses it if another node
- * has had the shard since (store/leases.h). */
+ * dispatcher_may_send allows that at that moment; else the attempt ends without an outcome. Once
+ * written, the attempt goes on when the lease of its shard ends: the outcome carries the lane's
+ * fence, and the store refuses it if another node has had the shard since (store/leases.h). */
 #include "delivery/dispatcher.h"
 
 #include "base/alloc.h"

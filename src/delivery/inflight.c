@@ -1,5 +1,5 @@
 /* The in-flight table is a hash_map, which uses no memory while the lane has no callback in hand.
- */
+ * What becomes of an attempt when its lane's lease ends: delivery/dispatcher_attempt.c. */
 #include "delivery/inflight.h"
 
 #include "base/alloc.h"

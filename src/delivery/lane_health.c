@@ -1,4 +1,4 @@
-/* Numbers to show; domain/window.h decides that a lane is suspended.
+/* Numbers to show; domain/window.h decides that a lane is suspended and when it is tried again.
  *
  * Rings of time slots: the slot is time / width, modulo the ring's length. Before anything is added
  * or read, the slots skipped since the last attempt are cleared, so that no timer is needed. */

@@ -1,6 +1,6 @@
 /* Health of a lane: successes and failures of the last hour and day, latencies of the last hour,
  * the text of the last failure. Kept only for lanes with an attempt within the last day. These are
- * numbers to show; domain/window.h decides that a lane is suspended. */
+ * numbers to show; domain/window.h decides that a lane is suspended and when it is tried again. */
 #pragma once
 
 #include "base/hash_map.h"

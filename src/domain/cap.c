@@ -1,4 +1,6 @@
-/* Finds the fullest window of 24 h that contains the event: it begins at a payment or at the event,
+/* The cap on payments for disqualifications; see cap.h.
+ *
+ * Finds the fullest window of 24 h that contains the event: it begins at a payment or at the event,
  * so one pass with two indices finds it. A window is [w, w + 24 h), so payments exactly 24 h apart
  * never share one. */
 #include "domain/cap.h"

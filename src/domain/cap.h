@@ -1,6 +1,7 @@
 /* The cap on an app's payments to a panelist for disqualifications. An event is paid only if no 24
  * hours by Timestamp around it would contain more payments than the cap, in whatever order the
- * events arrive (contract, section 2). */
+ * events arrive (contract, section 2). Asked by domain/acceptance.c (pay_disqualification); the
+ * stores look up the payments. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,4 +1,5 @@
-/* Which addresses callbacks may go to: see destination_rules.h. */
+/* Which addresses callbacks may go to: see destination_rules.h. Which addresses are public:
+ * domain/address.c. */
 #include "domain/destination_rules.h"
 
 #include "base/alloc.h"

@@ -1,7 +1,7 @@
 /* Decides whether callbacks may be sent to an address: it must be public, or allowed by the
- * operator, and not denied. Asked when a URL that contains an address is set (accounts/fields.c),
- * and again for every resolved address right before each connect (send/opening.c). Requests to
- * identity providers ask, too (oidc/fetch.c). */
+ * operator, and not denied. Which addresses are public: domain/address.c. Asked when a URL that
+ * contains an address is set (accounts/fields.c), and again for every resolved address right before
+ * each connect (send/opening.c). Requests to identity providers ask, too (oidc/fetch.c). */
 #pragma once
 
 #include "domain/url.h"

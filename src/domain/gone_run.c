@@ -1,4 +1,4 @@
-/* A run of callbacks that were answered 410. */
+/* Counts the different callbacks in a row that an endpoint answered with 410; see gone_run.h. */
 #include "domain/gone_run.h"
 
 bool gone_run_add(struct gone_run *run, uint64_t event_no)

@@ -1,5 +1,6 @@
-/* Counts how many different callbacks in a row a lane's URL has answered with 410. A single 410 may
- * be about one removed user, so only GONE_RUN_DISABLES of them disable the lane. */
+/* Decides when answers of 410 disable a lane (an endpoint): after GONE_RUN_DISABLES different
+ * callbacks in a row. A single 410 may be about one removed user. delivery/dispatcher_attempt.c
+ * (judge_gone) asks, and has the lane disabled. */
 #pragma once
 
 #include "base/check.h"

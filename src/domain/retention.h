@@ -1,4 +1,5 @@
-/* How long bodies are kept. By which clock: domain/retention_clock.h. */
+/* How long bodies are kept. By which clock: domain/retention_clock.h. They are dropped in
+ * store/sqlite/purge.c and store/postgresql/pg_keeper.c. */
 #pragma once
 
 #include "domain/clock.h"

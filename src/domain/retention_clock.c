@@ -1,4 +1,4 @@
-/* See retention_clock.h. */
+/* The clock that retention uses; see retention_clock.h. */
 #include "domain/retention_clock.h"
 
 static int64_t lesser(int64_t a, int64_t b)

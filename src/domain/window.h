@@ -1,5 +1,6 @@
-/* The adaptive window: how many callbacks of a lane may be under way. Pure state; times are
- * monotonic milliseconds from the caller.
+/* The adaptive window: how many callbacks of a lane may be under way, whether the lane is
+ * suspended, and when it is tried again. A host that cannot be reached at all:
+ * delivery/destination.h. Pure state; times are monotonic milliseconds from the caller.
  *
  * It starts at WINDOW_START, grows by 1/n per success up to the app's MaxConcurrency, and shrinks
  * by WINDOW_SHRINK on failures that concern the receiver's health (attempt_counts_against_lane), at

@@ -1,5 +1,5 @@
-/* The real disk: one system call in each slot, and the loops around them that every caller
- * needs. */
+/* The real disk: one system call in each slot, and the loops around them that every caller needs.
+ * When events are refused because the disk is nearly full: store/sqlite/admission.c. */
 #include "store/disk.h"
 
 #include "base/alloc.h"

@@ -6,7 +6,7 @@
  * synced: file data by sync_file, names by sync_directory. Any thread.
  *
  * What is done when the disk is full: store/sqlite/admission.c refuses events before it is,
- * store/sqlite/applier.c waits for room. */
+ * store/sqlite/applier.c waits for room. PostgreSQL's disk: store/postgresql/disk_room.h. */
 #pragma once
 
 #include "base/check.h"

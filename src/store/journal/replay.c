@@ -1,4 +1,4 @@
-/* The walk over a journal's groups.
+/* The walk over a journal's groups. The visitor decides what a record does: store/sqlite/recover.c.
  *
  * Sequences have no gaps, and only the last group can be torn, because the writer waits for each
  * sync before it writes the next group. So if the next sequence is found neither here nor at the

@@ -1,4 +1,5 @@
-/* Reads a journal: every whole group from a position on, and where the next one goes. */
+/* Reads a journal: every whole group from a position on, and where the next one goes. The visitor
+ * decides what a record does: store/sqlite/recover.c. */
 #pragma once
 
 #include "store/journal/journal.h"

@@ -1,5 +1,6 @@
 /* Drops old data in whole tables: a day of attempts, a day's set of active panelists, a segment's
- * bodies. Single rows are never deleted.
+ * bodies. Single rows are never deleted. How old a body must be: domain/retention.h. By which
+ * clock: domain/retention_clock.h.
  *
  * Data of a callback that is not final is never purged. When a day of attempts is dropped, the
  * attempts of waiting callbacks are first copied to the table attempts_kept. When such a callback

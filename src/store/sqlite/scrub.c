@@ -1,4 +1,5 @@
-/* The scrub's thread: when a pass is due, how fast it reads, and how it reports damage.
+/* The scrub's thread: when a pass is due, how fast it reads, and how it reports damage. Deletes
+ * nothing: old data is dropped in purge.c.
  *
  * A pass checks the journal, waits for a complete checkpoint, and then checks the database file.
  * The checkpoint is needed because a power cut may leave torn pages in the file while the WAL still

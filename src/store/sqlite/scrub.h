@@ -1,8 +1,8 @@
 /* The scrub: slowly reads again everything that the store has on its disk and verifies the
  * checksums: groups of the journal (journal/journal_check.h) and pages of the database
- * (page_sum.h), with everything in them. It runs once a week, and soon after a start that follows
- * an unclean end. It reports damage in the log and in the store's numbers until a later pass does
- * not find it; it repairs nothing and stops nothing.
+ * (page_sum.h), with everything in them. Deletes nothing: old data is dropped in purge.c. It runs
+ * once a week, and soon after a start that follows an unclean end. It reports damage in the log and
+ * in the store's numbers until a later pass does not find it; it repairs nothing and stops nothing.
  *
  * A pass takes no lock and no read transaction, so it delays neither commits nor checkpoints. */
 #pragma once
