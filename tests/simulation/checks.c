@@ -200,39 +200,6 @@ static int64_t asked_pause(const struct delivery_attempt *t)
     return t->x.retry_after_ms < DAY ? t->x.retry_after_ms : DAY;
 }
 
-/* Of the lane's present URL. A URL that was changed and changed back at once may never have reached
- * the lane, so that a run goes on; the checker's is never the shorter one. */
-static void follow_gone(const struct sim *sim, const struct delivery_attempt *t,
-                        struct lane_witness *l)
-{
-    const struct app_choice *c = &sim->choices[t->lane->no / LANE_KINDS - 1];
-    int host = url_host(t->x.url);
-    if (t->x.class != ATTEMPT_GONE) {
-        l->gone_count = 0;
-        return;
-    }
-    if (c->host[t->lane->no % LANE_KINDS] != host)
-        return;
-    if (host != l->gone_host)
-        l->gone_count = 0;
-    l->gone_host = host;
-    for (int32_t i = 0; i < l->gone_count; i++)
-        if (l->gone_nos[i] == t->callback->event_no)
-            return;
-    if (l->gone_count < 5)
-        l->gone_nos[l->gone_count++] = t->callback->event_no;
-}
-
-void checks_disabling(struct sim *sim, lane_no lane)
-{
-    struct lane_witness *l = &sim->lanes[lane];
-    if (l->gone_count < 5)
-        sim_found(sim, CHECK_GONE, "lane %llu is disabled by %d callbacks answered 410",
-                  number(lane), l->gone_count);
-    l->gone = true;
-    l->gone_count = 0;
-}
-
 struct ending checks_ending(struct sim *sim, const struct delivery_attempt *t, int loop)
 {
     enum attempt_class class = t->x.class;
@@ -255,7 +222,7 @@ struct ending checks_ending(struct sim *sim, const struct delivery_attempt *t, i
     };
     e.answered = !e.speaks_of_host && class != ATTEMPT_TIMEOUT && class != ATTEMPT_RESET;
     l->under_way--;
-    follow_gone(sim, t, l);
+    checks_follow_gone(sim, t, l);
     sim->ends[class]++;
     sim->hosts[e.host].probes -= e.is_probe;
     sim_witness(sim, e.account_no, e.event_no)->under_way = false;
@@ -391,7 +358,7 @@ static void check_given_up(struct sim *sim, const struct outcome *o, const struc
                   "account %u event %llu is given up; it was due %lld ms later than the checkers "
                   "know",
                   o->account_no, number(o->event_no), (long long)(stored_ms - w->due_ms));
-    /* A new URL may be another loop's, which does not know when the lane reopened (docs/state.md). */
+    /* With a new URL another loop may have the lane, which does not know that (docs/state.md). */
     bool is_known = l->reopened_at_ms > l->moved_ms;
     if (tells && is_known && w->last_start_ms < l->reopened_at_ms && w->due_ms <= l->reopened_ms)
         sim_found(sim, CHECK_GIVEN_UP,

@@ -99,7 +99,7 @@ struct lane_witness {
     int paused_loop;
     uint64_t gone_nos[5]; /* different callbacks answered 410 in a row */
     int32_t gone_count;
-    int gone_host; /* whose answers they were */
+    int gone_host;                       /* whose answers they were */
     bool gone;                           /* to be disabled: on its way to the directory */
     int64_t answered_ms;                 /* monotonic: the last answer that was no failure of it */
     int64_t reopened_ms, reopened_at_ms; /* by such an answer; wall, monotonic */
@@ -370,7 +370,6 @@ struct ending {
 };
 struct ending checks_ending(struct sim *sim, const struct delivery_attempt *t, int loop);
 void checks_ended(struct sim *sim, const struct ending *e);
-void checks_disabling(struct sim *sim, lane_no lane);           /* delivery asks for it */
 void checks_recorded(struct sim *sim, const struct outcome *o); /* delivery says so */
 void checks_durable(struct sim *sim, const struct outcome *o);  /* the store has it */
 /* Its original is final, and the store dates it anew. */
@@ -380,6 +379,10 @@ void checks_resent(struct sim *sim, uint32_t account_no, uint64_t event_no, bool
 void checks_crashed(struct sim *sim); /* what delivery forgot, the checkers forget */
 void checks_counters(struct sim *sim);
 void checks_at_end(struct sim *sim);
+/* checks_gone.c */
+void checks_follow_gone(const struct sim *sim, const struct delivery_attempt *t,
+                        struct lane_witness *l);
+void checks_disabling(struct sim *sim, lane_no lane); /* delivery asks for it */
 /* checks_sums.c */
 void checks_memory(struct sim *sim);
 void checks_books(struct sim *sim);
