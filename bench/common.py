@@ -3,6 +3,7 @@
 Only ratios within one run mean anything: machines differ, and shared ones drift. Every figure is
 printed with its yardstick, measured in the same run, and as a median with its spread.
 """
+import atexit
 import http.client
 import json
 import os
@@ -23,6 +24,9 @@ KEY = "operator-key-for-benchmarks-0123456789"
 MASTER_KEY = "6d61737465722d6b65792d666f722d62656e63686d61726b732d3031323334ab"  # for stores without a folder
 CORES = sorted(os.sched_getaffinity(0))
 DAEMON_CORE, LOAD_CORE = CORES[0], CORES[-1]
+BENCH_DIR = os.environ.get("BENCH_DIR")  # on the disk to measure; None: the system's temporary folder
+if BENCH_DIR:
+    os.makedirs(BENCH_DIR, exist_ok=True)
 
 
 def pinned(core, command):
@@ -80,6 +84,7 @@ class Sink:
             """ % {"dir": self.dir, "port": self.port, "tls_port": self.tls_port})
         self.process = subprocess.Popen(pinned(core, ["nginx", "-c", self.dir / "nginx.conf"]),
                                         stderr=subprocess.DEVNULL)
+        atexit.register(self.close)  # a bench that fails leaves nothing behind
         wait_port(self.port)
 
     def close(self):
@@ -129,7 +134,7 @@ class Daemon:
     def __init__(self, core=DAEMON_CORE, options=(), store=None, kept=None, uri=None, within=()):
         """On SQLite in the folder `store`, or on PostgreSQL. kept: a folder that is used and outlives the
         bench, made if it is not there. within: a command that runs it."""
-        self.dir = Path(kept or store or tempfile.mkdtemp(prefix="bench-store-", dir=os.environ.get("BENCH_DIR")))
+        self.dir = Path(kept or store or tempfile.mkdtemp(prefix="bench-store-", dir=BENCH_DIR))
         self.is_kept, self.is_new = bool(kept), not self.dir.exists() or not kept
         self.dir.mkdir(parents=True, exist_ok=True)
         self.uri = uri or "sqlite:%s" % self.dir

@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 
-from common import CORES, ROOT, Daemon
+from common import BENCH_DIR, CORES, ROOT, Daemon
 
 sys.path.insert(0, str(ROOT / "tests" / "scenario"))
 
@@ -31,7 +31,7 @@ class Server:
     Checkpoints come when they are asked for: not in the middle of one measurement alone."""
 
     def __init__(self, cores=(SERVER_CORE,), **settings):
-        where = os.environ.get("BENCH_DIR") or "/tmp"
+        where = BENCH_DIR or "/tmp"
         self.cluster = postgresql.Cluster(where, **dict({
             "shared_buffers": "1GB", "min_wal_size": "2GB", "max_wal_size": "16GB", "checkpoint_timeout": "1h",
             "max_connections": "60"}, **settings)).start()

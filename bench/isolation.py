@@ -27,7 +27,8 @@ import tempfile
 import threading
 import time
 
-from common import BUILD, DAEMON_CORE, LOAD_CORE, Daemon, ages, free_port, header, pinned, row, spread, wait_port
+from common import (BENCH_DIR, BUILD, DAEMON_CORE, LOAD_CORE, Daemon, ages, free_port, header, pinned, row, spread,
+                    wait_port)
 from database import Nodes, Server
 
 HEALTHY = 20
@@ -74,7 +75,7 @@ class Single:
 
     def start(self, store, options):
         """Of a copy of the store."""
-        copy = tempfile.mkdtemp(prefix="bench-store-", dir=os.environ.get("BENCH_DIR"))
+        copy = tempfile.mkdtemp(prefix="bench-store-", dir=BENCH_DIR)
         shutil.copytree(store, copy, dirs_exist_ok=True)
         self.daemon = Daemon(store=copy, options=options)
         self.load = self.daemon.load
