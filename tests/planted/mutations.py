@@ -350,6 +350,9 @@ plant("live_stream_outlives_its_key", "authorization", "a stream goes on behind 
 plant("analyst_may_write", "authorization", "an analyst has a scope too many",
       "src/people/roles.c", "{\"analyst\", false, false, READS}",
       "{\"analyst\", false, false, READS | SCOPE_APPS_WRITE}", "unit people")
+plant("page_of_waiting_cut_short", "callbacks", "a list of what waits ends where the newest events do not wait",
+      "src/store/postgresql/pg_reads.c", "fate == PG_OK && is_next && !l->more", "false",
+      "postgresql test_database.py::test_a_list_of_what_waits_where_much_waits")
 E = "src/people/people.c"
 plant("idle_session_goes_on", "authorization", "sessions do not end", E,
       "!session_is_over(s, now_ms) &&", "", "unit people")

@@ -200,3 +200,29 @@ def test_a_resend_that_waits_for_an_erasure_is_refused(database, database_daemon
         erasure.stdout.close()
     assert answer.status == 409 and "erased" in answer.text, answer
     assert daemon.api().callback("erased", account.partner_id)["State"] == "delivered"
+
+
+def test_a_list_of_what_waits_where_much_waits(database_daemon):
+    """The next events are looked at first, and then everything that waits: both give the same list."""
+    daemon = database_daemon.start()
+    account = Account(daemon, "https://nobody.example/cb")  # has no address
+    waiting = ["w%d" % i for i in range(6000)]
+    for first in range(0, 6000, 2000):
+        daemon.api().events([event for i in range(first, first + 2000) for event in (
+            account.event(waiting[i]), account.event("s%d" % i, "survey_started"))])
+
+    def listed():
+        found, after = [], None
+        while True:
+            page = daemon.api().get("/api/v1/callbacks", query={
+                "partnerId": account.partner_id, "state": "pending", "limit": 500, **({"after": after} if after else {})})
+            assert page.status == 200, page
+            found += [item["RewardId"] for item in page.json["Items"]]
+            after = page.json["Next"]
+            if not after:
+                return found
+    account.patch(Enabled=False)  # so that none is being delivered meanwhile
+    eventually(lambda: listed() == waiting[::-1], 60)
+    for first in range(0, 24000, 6000):
+        daemon.api().events([account.event("n%d" % i, "survey_started") for i in range(first, first + 6000)])
+    assert listed() == waiting[::-1]

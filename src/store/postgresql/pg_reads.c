@@ -179,13 +179,31 @@ static void add_state(struct buf *sql, const struct callback_list *l)
         buf_printf(sql, " AND e.state<>%d", (int)CALLBACK_DELIVERED);
 }
 
-/* Either few callbacks wait or nearly all; the server chooses which table to begin with. The join
- * uses the whole key of `waiting`: with a part of it each event would be searched in its whole
- * lane. */
-static void add_source(struct buf *sql, const struct callback_list *l)
+/* So many waiting callbacks are read and sorted within tens of milliseconds. */
+#define PENDING_SORTED_MOST 5000
+
+/* How a list is searched. The server cannot choose: it does not know where in the order the
+ * waiting callbacks are. */
+struct list_search {
+    bool is_of_waiting;  /* begins with all that waits, which is then sorted */
+    int64_t next_events; /* only so many events in the order of the list; 0: all */
+};
+
+/* The join uses the whole key of `waiting`: with a part of it each event would be searched in its
+ * whole lane. */
+static void add_source(struct buf *sql, const struct callback_list *l,
+                       const struct list_search *search)
 {
-    buf_printf(sql, "SELECT %s FROM event e", l->no_bodies ? ROW_WITHOUT_BODY : ROW_WITH_BODY);
-    if (l->state == CALLBACK_PENDING)
+    bool newest = l->order == LIST_NEWEST_FIRST;
+    buf_printf(sql, "SELECT %s FROM ", l->no_bodies ? ROW_WITHOUT_BODY : ROW_WITH_BODY);
+    if (search->next_events)
+        buf_printf(sql,
+                   "(SELECT * FROM event WHERE account_no=$1 AND period=$2 AND event_no%s$3"
+                   " ORDER BY event_no %s LIMIT %lld) e",
+                   newest ? "<" : ">", newest ? "DESC" : "ASC", (long long)search->next_events);
+    else
+        buf_add_c(sql, "event e");
+    if (search->is_of_waiting)
         buf_printf(sql,
                    " JOIN waiting w ON w.account_no=e.account_no AND w.event_no=e.event_no"
                    " AND w.due_ms=e.due_ms AND w.lane=(e.app_no::bigint*%d+e.lane)"
@@ -195,10 +213,11 @@ static void add_source(struct buf *sql, const struct callback_list *l)
         buf_add_c(sql, ROW_BODY_JOIN "$2");
 }
 
-static void add_filters(struct buf *sql, const struct callback_list *l)
+static void add_filters(struct buf *sql, const struct callback_list *l,
+                        const struct list_search *search)
 {
     bool newest = l->order == LIST_NEWEST_FIRST;
-    add_source(sql, l);
+    add_source(sql, l, search);
     buf_add_c(sql, " WHERE e.account_no=$1 AND e.period=$2");
     if (!l->all_events)
         buf_add_c(sql, " AND e.lane<>0");
@@ -229,6 +248,13 @@ static void add_filters(struct buf *sql, const struct callback_list *l)
     buf_printf(sql, "e.event_no %s LIMIT $10", direction);
 }
 
+/* The number after which the list begins, or goes on. */
+static int64_t after_no(const struct callback_list *l)
+{
+    int64_t start = l->order == LIST_NEWEST_FIRST ? INT64_MAX : 0;
+    return l->after_event_no ? (int64_t)l->after_event_no : start;
+}
+
 static int ask_list(struct pg *pg, const struct callback_list *l, const struct fetch_key *at,
                     const char *sql)
 {
@@ -238,7 +264,7 @@ static int ask_list(struct pg *pg, const struct callback_list *l, const struct f
     struct pg_args *a = pg_args(pg);
     args_int(a, PG_INT4, l->account_no);
     args_int(a, PG_INT4, at->period);
-    args_int(a, PG_INT8, (int64_t)l->after_event_no);
+    args_int(a, PG_INT8, after_no(l));
     args_int(a, PG_INT8, (int64_t)at->event_no);
     args_str(a, PG_TEXT, l->panelist_id);
     args_int(a, PG_INT8, l->app_no);
@@ -281,9 +307,8 @@ static enum pg_fate find_places(struct postgresql_store *s, struct pg *pg,
         *ret_count = fate == PG_OK && found;
         return fate;
     }
-    int64_t after = newest ? INT64_MAX : 0;
     args_int(pg_args(pg), PG_INT4, l->account_no);
-    args_int(&pg->args, PG_INT8, l->after_event_no ? (int64_t)l->after_event_no : after);
+    args_int(&pg->args, PG_INT8, after_no(l));
     int at = pg_query_f(pg,
                         "SELECT period FROM (SELECT period,first_event_no,lead(first_event_no)"
                         " OVER(ORDER BY first_event_no) AS next FROM account_period"
@@ -346,18 +371,35 @@ static enum pg_fate read_list_attempts(struct pg *pg, struct callback_list *l)
     return fate;
 }
 
-static enum pg_fate read_list(struct postgresql_store *s, struct pg *pg, struct callback_list *l,
-                              struct arena *arena)
+/* Sorting all that waits costs some microseconds for each callback, going through events in order a
+ * fraction of one. So where much waits, that is tried first: in an outage nearly all of the newest
+ * events wait, and a page is found at once. */
+static enum pg_fate choose_search(struct pg *pg, const struct callback_list *l,
+                                  struct list_search *ret)
+{
+    *ret = (struct list_search){0};
+    if (l->state != CALLBACK_PENDING || l->event_id.p || l->panelist_id.p)
+        return PG_OK;
+    ret->is_of_waiting = true;
+    args_int(pg_args(pg), PG_INT4, l->account_no);
+    int at = pg_query(pg, "SELECT coalesce(sum(count),0)::bigint FROM book"
+                          " WHERE account_no=$1 AND state=1");
+    enum pg_fate fate = pg_sync(pg);
+    int64_t pending = fate == PG_OK ? pg_int(pg_result(pg, at), 0, 0) : 0;
+    if (pending > PENDING_SORTED_MOST && !l->of_day)
+        *ret = (struct list_search){.next_events = 2 * pending};
+    return fate;
+}
+
+static enum pg_fate search_places(struct pg *pg, struct callback_list *l,
+                                  const struct fetch_key *places, size_t count,
+                                  const struct list_search *search)
 {
     struct buf sql = {0};
-    struct fetch_key *places;
-    size_t count = 0;
-    l->rows = arena_alloc(&l->arena, l->limit * sizeof *l->rows);
+    enum pg_fate fate = PG_OK;
     l->count = 0;
     l->more = false;
-    pg_begin_snapshot(pg);
-    enum pg_fate fate = find_places(s, pg, l, arena, &places, &count);
-    add_filters(&sql, l);
+    add_filters(&sql, l, search);
     for (size_t i = 0; fate == PG_OK && i < count && !l->more; i++) {
         int at = ask_list(pg, l, &places[i], buf_c(&sql));
         fate = pg_sync(pg);
@@ -365,6 +407,27 @@ static enum pg_fate read_list(struct postgresql_store *s, struct pg *pg, struct 
             take_rows(l, pg_result(pg, at));
     }
     buf_free(&sql);
+    return fate;
+}
+
+static enum pg_fate read_list(struct postgresql_store *s, struct pg *pg, struct callback_list *l,
+                              struct arena *arena)
+{
+    struct fetch_key *places;
+    size_t count = 0;
+    struct list_search search;
+    l->rows = arena_alloc(&l->arena, l->limit * sizeof *l->rows);
+    pg_begin_snapshot(pg);
+    enum pg_fate fate = choose_search(pg, l, &search);
+    if (fate == PG_OK)
+        fate = find_places(s, pg, l, arena, &places, &count);
+    bool is_next = search.next_events && count > 0;
+    if (fate == PG_OK)
+        fate = search_places(pg, l, places, is_next ? 1 : count, &search);
+    if (fate == PG_OK && is_next && !l->more) {
+        search = (struct list_search){.is_of_waiting = true};
+        fate = search_places(pg, l, places, count, &search);
+    }
     if (fate == PG_OK && l->attempts)
         fate = read_list_attempts(pg, l);
     return fate == PG_OK ? pg_end_read(pg) : fate;
