@@ -13,6 +13,7 @@ class Operator(threading.Thread):
         super().__init__(daemon=True)
         self.target_daemon, self.account, self.size = daemon, account, size
         self.acknowledged, self.refused, self.failure = [], [], None
+        self.asked = []  # what has no answer: nobody knows whether it is stored
         self.ending = threading.Event()
 
     def run(self):
@@ -29,8 +30,10 @@ class Operator(threading.Thread):
             self.failure = problem
 
     def report(self, ids):
+        self.asked = ids
         answer = self.target_daemon.api().post(
             "/api/v1/events", [self.account.event(event_id) for event_id in ids], timeout=90)
+        self.asked = []
         if answer.status in (429, 503):
             assert int(answer.headers["Retry-After"]) > 0
             self.refused.append(answer)
@@ -40,6 +43,12 @@ class Operator(threading.Thread):
         assert found["Rejected"] == [], found
         assert found["Accepted"] + found["Duplicates"] == len(ids), found
         return True
+
+    def repeat(self):
+        """What has no answer, as an outbox does once the daemon is back."""
+        if ids := self.asked:
+            assert self.report(ids)
+            self.acknowledged += ids
 
     def end(self):
         self.ending.set()
