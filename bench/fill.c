@@ -349,6 +349,7 @@ static void fill_log(const char *directory)
     wait_applied();
     buf_printf(&path, "%s/postbackd.db", directory);
     if (sqlite3_open(buf_c(&path), &db) != SQLITE_OK ||
+        sqlite3_busy_timeout(db, 60000) != SQLITE_OK || /* runs may be merged */
         sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL) != SQLITE_OK)
         give_up(sqlite3_errmsg(db));
     for (struct flight *f; (f = take_flight()) != NULL;) {

@@ -353,6 +353,9 @@ plant("analyst_may_write", "authorization", "an analyst has a scope too many",
 plant("page_of_waiting_cut_short", "callbacks", "a list of what waits ends where the newest events do not wait",
       "src/store/postgresql/pg_reads.c", "fate == PG_OK && is_next && !l->more", "false",
       "postgresql test_database.py::test_a_list_of_what_waits_where_much_waits")
+plant("stop_waits_for_reads", "sqlite", "a stop waits for minutes for a read of a large day",
+      "src/store/sqlite/reads.c", "at_ms != 0 && env_mono_ms(s->env) >= at_ms", "false",
+      "unit sqlite_bounds")
 E = "src/people/people.c"
 plant("idle_session_goes_on", "authorization", "sessions do not end", E,
       "!session_is_over(s, now_ms) &&", "", "unit people")

@@ -3,6 +3,8 @@
 
 #include "sqlite_sql.h"
 
+#include "domain/clock.h"
+
 #include <errno.h>
 #include <sqlite3.h>
 
@@ -399,6 +401,36 @@ static void a_partial_checkpoint_releases_nothing(void)
     end();
 }
 
+static enum store_status read_statement(void)
+{
+    struct statement_query q = {.account_no = terms.account_no, .day = clock_day(NOW_MS)};
+    ASK(store_statement, store, &q);
+    free(q.apps);
+    return q.status;
+}
+
+/* A statement, a list or a check of the books may take minutes where a day has very many events. */
+static void a_stop_ends_reads_under_way(void)
+{
+    enum { EVENTS = 2000 };
+    static char ids[EVENTS][8];
+    static struct candidate c[EVENTS];
+    begin();
+    for (int i = 0; i < EVENTS; i++) {
+        snprintf(ids[i], sizeof ids[i], "e-%d", i);
+        c[i] = make(EVENT_SURVEY_COMPLETED, ids[i], "ann");
+    }
+    struct intake_batch batch = {.items = c, .count = EVENTS, .received_ms = NOW_MS};
+    ASK(store_submit, store, &batch);
+    arena_free(&batch.arena);
+    CHECK_EQ_INT(read_statement(), STORE_OK);
+    store_stopping(store);
+    CHECK_EQ_INT(read_statement(), STORE_OK); /* there is time for short ones */
+    mono_added_ms += 10000;
+    CHECK_EQ_INT(read_statement(), STORE_FAILED);
+    end();
+}
+
 int main(void)
 {
     RUN(a_partial_checkpoint_releases_nothing);
@@ -409,6 +441,7 @@ int main(void)
     RUN(a_stop_records_them_while_the_database_is_locked);
     RUN(a_stop_records_them_while_the_database_is_slow);
     RUN(a_stop_that_cannot_record_fails);
+    RUN(a_stop_ends_reads_under_way);
     RUN(refusals_have_names_and_sentences);
     return check_done("sqlite_bounds");
 }

@@ -9,17 +9,27 @@
 #include "store/sqlite/report_row.h"
 #include "store/sqlite/schema.h"
 
-/* After so many rows the thread sleeps, so that a day of millions does not occupy a core for
+/* The thread works and sleeps in turns, so that a day of millions does not occupy a core for
  * seconds. */
-#define ROWS_BETWEEN_LOOKS 4096
+#define RUN_US 5000
 #define PAUSE_MS 5
 
 struct books_scan {
     struct sqlite_store *store;
     struct sql *sql;
     struct books_day day;
+    int64_t looked_us;
     bool given_way; /* another read waits: the day was not read to its end */
 };
+
+bool books_go_on(struct books_scan *c)
+{
+    if (!c->given_way && timing_now_us() - c->looked_us >= RUN_US) {
+        c->given_way = queue_has_any(&c->store->to_scans, PAUSE_MS);
+        c->looked_us = timing_now_us();
+    }
+    return !c->given_way;
+}
 
 static int64_t first_int(struct sql *q, const char *text, int64_t a, int64_t b, int64_t otherwise)
 {
@@ -117,7 +127,7 @@ static void read_events(struct books_scan *c)
     sql_bind_int(s, 2, (int64_t)range.last);
     sql_bind_int(s, 3, c->day.account_no);
     sql_bind_int(s, 4, c->day.day);
-    for (int rows = 1; sql_row(c->sql, s); rows++) {
+    while (sql_row(c->sql, s)) {
         struct event e = {.account_no = c->day.account_no,
                           .app_no = (uint32_t)sql_int(s, 0),
                           .client_no = (uint32_t)sql_int(s, 1),
@@ -130,10 +140,6 @@ static void read_events(struct books_scan *c)
         if (state < 0 || state >= BOOK_STATES)
             state = CALLBACK_DELIVERING; /* no book has this state */
         books_day_event(&c->day, &e, (enum callback_state)state);
-        if (rows % ROWS_BETWEEN_LOOKS == 0 && queue_has_any(&c->store->to_scans, PAUSE_MS)) {
-            c->given_way = true;
-            break;
-        }
     }
     sql_finalize(s);
 }
@@ -153,31 +159,41 @@ static void read_earnings(struct books_scan *c)
     sql_finalize(s);
 }
 
-enum store_status read_books(struct sqlite_store *s, struct sql *q, struct books_check *check)
+static void read_days(struct books_scan *c, struct books_check *check)
 {
-    struct books_scan c = {.store = s, .sql = q};
-    int64_t began_ms = env_mono_ms(s->env);
     uint32_t account_no;
     int32_t day;
-    while (!sql_failed(c.sql) && next_day(c.sql, check, &account_no, &day)) {
+    while (!sql_failed(c->sql) && next_day(c->sql, check, &account_no, &day)) {
         check->more = check->callbacks >= check->callbacks_most || check->days >= BOOKS_DAYS_MOST;
         if (check->more)
             break;
-        books_day_begin(&c.day, account_no, day);
-        read_ledger(&c);
-        read_events(&c);
-        read_earnings(&c);
-        if (c.given_way || sql_failed(c.sql))
+        books_day_begin(&c->day, account_no, day);
+        read_ledger(c);
+        read_events(c);
+        read_earnings(c);
+        if (c->given_way || sql_failed(c->sql))
             break;
-        books_day_end(&c.day, check);
-        c.given_way = queue_has_any(&s->to_scans, 0);
-        if (c.given_way)
+        books_day_end(&c->day, check);
+        c->given_way = queue_has_any(&c->store->to_scans, 0);
+        if (c->given_way)
             break;
     }
-    books_day_free(&c.day);
-    check->took_ms = env_mono_ms(s->env) - began_ms;
+    books_day_free(&c->day);
+}
+
+enum store_status read_books(struct reader *scanner, struct books_check *check)
+{
+    struct books_scan c = {
+        .store = scanner->store, .sql = &scanner->lookup.sql, .looked_us = timing_now_us()};
+    int64_t began_ms = env_mono_ms(c.store->env);
+    scanner->books = &c;
+    read_days(&c, check);
+    scanner->books = NULL;
+    check->took_ms = env_mono_ms(c.store->env) - began_ms;
     if (!c.given_way)
         return STORE_OK;
+    if (c.sql->code == SQLITE_INTERRUPT)
+        sql_forget(c.sql); /* its transaction goes on */
     check->more = true;
     return check->days > 0 ? STORE_OK : STORE_BUSY;
 }

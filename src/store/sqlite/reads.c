@@ -13,13 +13,28 @@
 
 #define READER_IDLE_MS 5000
 #define READS_CACHE_KIB 4096
+#define STEPS_BETWEEN_LOOKS 100000 /* of SQLite's virtual machine: some milliseconds */
+
+bool reads_are_over(const struct sqlite_store *s)
+{
+    long long at_ms = atomic_load(&s->reads_until_mono_ms);
+    return at_ms != 0 && env_mono_ms(s->env) >= at_ms;
+}
+
+static int end_when_over(void *store)
+{
+    return reads_are_over(store);
+}
 
 void reader_configure(struct reader *reader)
 {
-    if (reader->is_scans)
+    struct sql *q = &reader->lookup.sql;
+    if (reader->is_scans) {
         scans_configure(reader);
-    else
-        sql_exec_f(&reader->lookup.sql, "PRAGMA cache_size=-%d", READS_CACHE_KIB);
+        return;
+    }
+    sql_exec_f(q, "PRAGMA cache_size=-%d", READS_CACHE_KIB);
+    sqlite3_progress_handler(q->db, STEPS_BETWEEN_LOOKS, end_when_over, reader->store);
 }
 
 /* --- reports ---------------------------------------------------------------------------------- */

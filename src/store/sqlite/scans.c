@@ -40,15 +40,19 @@ static bool is_one_to_begin(const struct reader *scanner)
     return asked_us > atomic_load(&scanner->begun_us) && timing_now_us() - asked_us < BEGINS_US;
 }
 
+/* One step of SQLite may pass millions of rows that are not wanted, so what ends a scan is looked
+ * for here. */
 static int give_way(void *context)
 {
     struct reader *scanner = context;
+    if (reads_are_over(scanner->store) || (scanner->books && !books_go_on(scanner->books)))
+        return 1; /* the statement ends with SQLITE_INTERRUPT */
     if (timing_now_us() - scanner->gave_way_us < RUN_US)
         return 0;
     if (is_younger_at_work(scanner) || is_one_to_begin(scanner))
         (void)usleep(REST_US);
     scanner->gave_way_us = timing_now_us();
-    return 0; /* any other value would interrupt the statement */
+    return 0;
 }
 
 void scans_configure(struct reader *scanner)
@@ -136,7 +140,7 @@ static enum store_status scan_one(struct reader *scanner, const struct request *
     if (r->kind == REQUEST_STATEMENT)
         return read_statement(l, r->what);
     if (r->kind == REQUEST_BOOKS)
-        return read_books(scanner->store, &l->sql, r->what);
+        return read_books(scanner, r->what);
     ASSERT(r->kind == REQUEST_COUNT);
     return read_count(l, r->what);
 }

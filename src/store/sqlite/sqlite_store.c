@@ -249,7 +249,9 @@ static void free_store(struct sqlite_store *s)
 
 static void sqlite_stopping(struct store *store)
 {
-    queue_post(&sqlite_store_of(store)->to_writer, request_new(REQUEST_LEAVE, NULL));
+    struct sqlite_store *s = sqlite_store_of(store);
+    atomic_store(&s->reads_until_mono_ms, env_mono_ms(s->env) + STOP_PATIENCE_MS);
+    queue_post(&s->to_writer, request_new(REQUEST_LEAVE, NULL));
 }
 
 static void sqlite_close(struct store *store)

@@ -108,6 +108,7 @@ struct reader {
     /* Of scans: when the current one began (0: none), and when it last gave way. */
     atomic_llong begun_us;
     int64_t gave_way_us;
+    struct books_scan *books; /* being read by it; NULL: none */
 };
 
 struct sqlite_store {
@@ -136,7 +137,8 @@ struct sqlite_store {
     pthread_t writer_thread, applier_thread, pages_thread;
     bool started;
     atomic_bool closing;
-    atomic_llong open_reads; /* without an answer yet */
+    atomic_llong reads_until_mono_ms; /* reads under way are interrupted from then on; 0: never */
+    atomic_llong open_reads;          /* without an answer yet */
     struct numbers numbers;
     struct admission admission;
 };
@@ -206,6 +208,8 @@ enum page_verdict page_filter(struct sqlite_store *s, struct page_work *work);
 
 /* reads.c; arg: a struct reader */
 void *reader_main(void *arg);
+/* True if reads under way must end, because the process does. */
+bool reads_are_over(const struct sqlite_store *s);
 void reader_configure(struct reader *reader);
 /* The next request of a reading thread. A thread that has had none for a while releases its page
  * cache. */
@@ -225,7 +229,9 @@ void scans_configure(struct reader *scanner);
 enum store_status scan(struct reader *scanner, const struct request *r);
 void scan_drop_results(const struct request *r);
 /* check_books.c */
-enum store_status read_books(struct sqlite_store *s, struct sql *q, struct books_check *check);
+enum store_status read_books(struct reader *scanner, struct books_check *check);
+/* Asked again and again while books are read. False: end. */
+MUST_CHECK bool books_go_on(struct books_scan *books);
 
 /* recover.c */
 MUST_CHECK bool recover_open(struct sqlite_store *s, char **ret_why);
