@@ -458,13 +458,13 @@ static void server_stopped(void *context)
 static void stop_server_on_loop(struct task *task)
 {
     struct loop_thread *thread = CONTAINER_OF(task, struct loop_thread, stop_server);
-    http_server_stop(thread->server, loop_mono_ms(thread->loop) + STOP_GRACE_MS, server_stopped,
-                     thread);
+    int64_t deadline_ms = loop_mono_ms(thread->loop) + STOP_GRACE_MS;
+    http_server_stop(thread->server, deadline_ms, server_stopped, thread);
+    listener_refuse(thread->daemon->listen_fd, thread->daemon->options.inherited_fd);
 }
 
-/* Requests and attempts end side by side: no attempt begins while the last requests are answered,
- * so that the longest of them bounds the whole. False: the store failed meanwhile, so outcomes may
- * not be durable. */
+/* Requests and attempts end side by side, so that the longest of them bounds the whole. False: the
+ * store failed meanwhile, so outcomes may not be durable. */
 static bool stop_in_order(struct daemon *d)
 {
     watch_free(d->watch);

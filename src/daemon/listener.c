@@ -18,6 +18,12 @@ int listener_open(const struct endpoint *at, int inherited_fd, char **ret_why)
     return -1;
 }
 
+void listener_refuse(int fd, int inherited_fd)
+{
+    if (fd != inherited_fd)
+        (void)shutdown(fd, SHUT_RD);
+}
+
 void listener_print(struct buf *to, int fd)
 {
     struct endpoint at;

@@ -38,6 +38,37 @@ def test_attempts_under_way_end_and_are_remembered(own_daemon):
         receiver.close()
 
 
+def test_new_connections_are_refused_while_attempts_end(own_daemon):
+    """And do not wait for an answer that never comes."""
+    asked, go = threading.Event(), threading.Event()
+
+    def slow(request):
+        asked.set()
+        go.wait(60)
+        return 200
+
+    def is_refused():
+        try:
+            socket.create_connection(("127.0.0.1", own_daemon.port), 10).close()
+        except ConnectionRefusedError:
+            return True
+        return False
+
+    receiver = Receiver(slow)
+    try:
+        own_daemon.start()
+        account = Account(own_daemon, receiver.url, TimeoutSeconds=30)
+        own_daemon.api().events([account.event("slow-1")])
+        assert asked.wait(60)
+        own_daemon.process.send_signal(signal.SIGTERM)
+        eventually(is_refused, 20)
+        assert own_daemon.process.poll() is None
+        go.set()
+        assert own_daemon.process.wait(30) == 0
+    finally:
+        receiver.close()
+
+
 def moment(text):
     return datetime.fromisoformat(text.replace("Z", "+00:00"))
 
