@@ -2,8 +2,9 @@
  *
  * Texts are compared byte for byte, whatever their encoding. JSON values are compared by their
  * text: "1" equals 1, and "true" equals true, because receivers write either; 1 does not equal
- * 1.0. If a member occurs twice, the last one counts, as in most JSON readers. A body that was cut
- * off never equals a whole text and is never valid JSON. */
+ * 1.0. If a member occurs twice, the last one counts, as in most JSON readers. What is wrong with
+ * the strings of other members (a lone surrogate, U+0000) does not matter: JSON allows them. A body
+ * that was cut off never equals a whole text and is never valid JSON. */
 #include "accounts/success_answer.h"
 
 #include "json/reader.h"
@@ -163,19 +164,22 @@ static struct str text_of(const struct json *v)
 static bool judge_value(const struct success_answer *s, const struct json *v, struct buf *ret_why)
 {
     struct str text = v ? text_of(v) : STR_NONE;
-    if (str_eq(text, s->text))
+    const char *unusable = v ? v->unusable : NULL; /* what was read is not what was written */
+    if (!unusable && str_eq(text, s->text))
         return true;
     buf_add_c(ret_why, "its field ");
     quote(ret_why, s->field);
     if (!v)
         buf_add_c(ret_why, " is missing");
+    else if (unusable)
+        buf_printf(ret_why, " has a value that cannot be compared: %s", unusable);
     else if (!text.p)
         buf_add_c(ret_why, v->type == JSON_ARRAY ? " is an array" : " is an object");
     else {
         buf_add_c(ret_why, " is ");
         quote(ret_why, text);
     }
-    if (v) {
+    if (v && !unusable) {
         buf_add_c(ret_why, ", not ");
         quote(ret_why, s->text);
     }
@@ -189,7 +193,7 @@ static bool judge_field(const struct success_answer *s, struct str body, bool is
     struct json *root = NULL;
     struct str why = STR_NONE;
     bool good = false;
-    if (json_parse(&arena, body, &root, &why)) {
+    if (json_parse_answer(&arena, body, &root, &why)) {
         good = judge_value(s, find(root, s->field), ret_why);
     } else {
         buf_add_c(ret_why,

@@ -17,8 +17,9 @@ struct json_walk {
     struct str text;
     size_t at;           /* the byte to be looked at */
     bool marks_unusable; /* else such a string is a fault */
-    uint32_t values;     /* so far */
-    struct json *nodes;  /* unused ones */
+    int depth_most;
+    uint32_t values;    /* so far */
+    struct json *nodes; /* unused ones */
     size_t nodes_left;
     const char *why; /* the fault, a literal */
     size_t why_at;
@@ -123,7 +124,7 @@ static bool walk_member_name(struct json_walk *w, struct json *node)
 /* What stands between the brackets of an array or object, and the closing one. */
 static bool walk_members(struct json_walk *w, struct json *parent, char close, int depth)
 {
-    if (depth > LIMIT_JSON_DEPTH)
+    if (depth > w->depth_most)
         return fault(w, "nested too deeply", w->at);
     w->at++;
     struct json **link = &parent->first;
@@ -176,10 +177,11 @@ static bool walk_value(struct json_walk *w, struct json *node, int depth)
     }
 }
 
-static bool parse(struct arena *arena, struct str text, bool marks_unusable,
+static bool parse(struct arena *arena, struct str text, bool marks_unusable, int depth_most,
                   struct json **ret_value, struct str *ret_why)
 {
-    struct json_walk w = {.arena = arena, .text = text, .marks_unusable = marks_unusable};
+    struct json_walk w = {
+        .arena = arena, .text = text, .marks_unusable = marks_unusable, .depth_most = depth_most};
     if (!str_is_utf8(text)) {
         *ret_why = str_of("the text is not valid UTF-8");
         return false;
@@ -202,13 +204,19 @@ static bool parse(struct arena *arena, struct str text, bool marks_unusable,
 
 bool json_parse(struct arena *arena, struct str text, struct json **ret_value, struct str *ret_why)
 {
-    return parse(arena, text, false, ret_value, ret_why);
+    return parse(arena, text, false, LIMIT_JSON_DEPTH, ret_value, ret_why);
 }
 
 bool json_parse_items(struct arena *arena, struct str text, struct json **ret_value,
                       struct str *ret_why)
 {
-    return parse(arena, text, true, ret_value, ret_why);
+    return parse(arena, text, true, LIMIT_JSON_DEPTH, ret_value, ret_why);
+}
+
+bool json_parse_answer(struct arena *arena, struct str text, struct json **ret_value,
+                       struct str *ret_why)
+{
+    return parse(arena, text, true, LIMIT_JSON_DEPTH_OF_ANSWER, ret_value, ret_why);
 }
 
 const struct json *json_member(const struct json *object, const char *name)

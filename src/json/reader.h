@@ -26,8 +26,8 @@ struct json {
     struct str text;    /* string: unescaped; number, array, object: as it stands in the input */
     struct json *first; /* array, object */
     struct json *next;  /* within its parent */
-    /* json_parse_items only: why the name or the string may not be kept (U+0000, a lone surrogate),
-     * which is then U+FFFD in its place; else NULL. */
+    /* json_parse_items and _answer only: why the name or the string may not be kept (U+0000, a lone
+     * surrogate), which is then U+FFFD in its place; else NULL. */
     const char *unusable;
 };
 
@@ -38,6 +38,11 @@ MUST_CHECK bool json_parse(struct arena *arena, struct str text, struct json **r
  * JSON allows and we do not are marked `unusable` instead of failing the whole. */
 MUST_CHECK bool json_parse_items(struct arena *arena, struct str text, struct json **ret_value,
                                  struct str *ret_why);
+
+/* For what others answer, of which one member matters: as json_parse_items, and it may be nested as
+ * deeply as LIMIT_JSON_DEPTH_OF_ANSWER. */
+MUST_CHECK bool json_parse_answer(struct arena *arena, struct str text, struct json **ret_value,
+                                  struct str *ret_why);
 
 /* The first member of that name; NULL when there is none or `object` is none. */
 const struct json *json_member(const struct json *object, const char *name);

@@ -1,6 +1,7 @@
 /* Which answers say what an app asks for. */
 #include "accounts/success_answer.h"
 
+#include "base/limits.h"
 #include "check.h"
 
 static const struct success_answer any;
@@ -130,6 +131,36 @@ static void what_is_no_json_has_no_field(void)
     judge_bytes(field("s", "1"), STR("{\"s\":1}"), true, NULL); /* JSON says where it ends */
 }
 
+/* What a debug member holds, or a text that was cut in the middle of an emoji. */
+static void other_members_may_hold_what_json_allows(void)
+{
+    judge(field("s", "ok"), "{\"s\":\"ok\",\"m\":\"\\ud83d\",\"\\ud83d\":1}", NULL);
+    judge(field("s", "ok"), "{\"m\":\"a\\u0000b\",\"s\":\"ok\"}", NULL);
+    judge(field("s", "\xef\xbf\xbd"), "{\"s\":\"\\ufffd\"}", NULL);
+    judge(field("s", "\xef\xbf\xbd"), "{\"s\":\"\\ud83d\"}",
+          "its field \"s\" has a value that cannot be compared: a lone surrogate is not allowed");
+    judge(field("s", "a"), "{\"s\":\"\\u0000\"}",
+          "its field \"s\" has a value that cannot be compared: U+0000 is not allowed");
+}
+
+static void other_members_may_be_nested_deeply(void)
+{
+    for (int depth = 16; depth <= LIMIT_JSON_DEPTH_OF_ANSWER; depth++) {
+        struct buf text = {0}, why = {0};
+        struct success_answer s = field("s", "ok");
+        buf_add_c(&text, "{\"m\":");
+        for (int i = 0; i < depth; i++)
+            buf_add_char(&text, '[');
+        for (int i = 0; i < depth; i++)
+            buf_add_char(&text, ']');
+        buf_add_c(&text, ",\"s\":\"ok\"}");
+        CHECK_EQ_INT(success_answer_judge(&s, buf_str(&text), false, &why),
+                     depth + 1 <= LIMIT_JSON_DEPTH_OF_ANSWER);
+        buf_free(&why);
+        buf_free(&text);
+    }
+}
+
 static void long_texts_are_cut_in_the_sentence(void)
 {
     char text[201] = "";
@@ -164,6 +195,8 @@ int main(void)
     RUN(a_value_is_its_text);
     RUN(of_members_of_one_name_the_last_counts);
     RUN(what_is_no_json_has_no_field);
+    RUN(other_members_may_hold_what_json_allows);
+    RUN(other_members_may_be_nested_deeply);
     RUN(long_texts_are_cut_in_the_sentence);
     RUN(settings_that_match_nothing_are_told);
     return check_done("success_answer");
