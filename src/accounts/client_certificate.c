@@ -10,6 +10,7 @@
 
 #define SUBJECT_BYTES_MAX 512
 #define CHAIN_MAX 8
+#define TOO_MANY "has more than 8 certificates behind the first"
 
 static BIO *reader_of(struct str text)
 {
@@ -83,8 +84,8 @@ static EVP_PKEY *key_of(struct str key)
     return made;
 }
 
-/* The rest of the chain; NULL: too many. */
-static STACK_OF(X509) * chain_of(struct str pem)
+/* The rest of the chain, up to one that is damaged: *ret_whole is false. */
+static STACK_OF(X509) * chain_of(struct str pem, bool *ret_whole)
 {
     STACK_OF(X509) *chain = sk_X509_new_null();
     BIO *bio = reader_of(pem);
@@ -92,9 +93,26 @@ static STACK_OF(X509) * chain_of(struct str pem)
     X509_free(x); /* the certificate itself */
     while ((x = PEM_read_bio_X509(bio, NULL, no_password, NULL)) != NULL)
         ASSERT(sk_X509_push(chain, x) > 0);
+    *ret_whole = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE; /* the end */
     BIO_free(bio);
     ERR_clear_error();
     return chain;
+}
+
+/* Of one that cannot be read, behind so many of the chain. */
+static const char *damage_behind(int count)
+{
+    static const char *const which[CHAIN_MAX] = {
+        "holds a 2nd certificate that cannot be read",
+        "holds a 3rd certificate that cannot be read",
+        "holds a 4th certificate that cannot be read",
+        "holds a 5th certificate that cannot be read",
+        "holds a 6th certificate that cannot be read",
+        "holds a 7th certificate that cannot be read",
+        "holds an 8th certificate that cannot be read",
+        "holds a 9th certificate that cannot be read",
+    };
+    return count < CHAIN_MAX ? which[count] : TOO_MANY;
 }
 
 static const char *pair_fault(X509 *x, EVP_PKEY *key, STACK_OF(X509) * chain)
@@ -103,7 +121,7 @@ static const char *pair_fault(X509 *x, EVP_PKEY *key, STACK_OF(X509) * chain)
     SSL_CTX *context = SSL_CTX_new(TLS_client_method());
     ASSERT(context);
     if (sk_X509_num(chain) > CHAIN_MAX)
-        why = "has more than 8 certificates behind the first";
+        why = TOO_MANY;
     else if (SSL_CTX_use_cert_and_key(context, x, key, chain, 1) != 1)
         why = ERR_reason_error_string(ERR_peek_last_error());
     ERR_clear_error();
@@ -117,7 +135,8 @@ bool client_certificate_fits(struct str pem, struct str key_text, int64_t now_ms
     X509 *x = first_certificate(pem);
     ASSERT(x); /* the caller has read it */
     EVP_PKEY *key = key_of(key_text);
-    STACK_OF(X509) *chain = chain_of(pem);
+    bool whole;
+    STACK_OF(X509) *chain = chain_of(pem, &whole);
     const char *why = NULL;
     bool key_fault = false;
     if (!key) {
@@ -130,6 +149,8 @@ bool client_certificate_fits(struct str pem, struct str key_text, int64_t now_ms
         why = "has expired";
     } else if (X509_check_purpose(x, X509_PURPOSE_SSL_CLIENT, 0) != 1) {
         why = "may not be used by TLS clients: its key usage says so";
+    } else if (!whole) { /* receivers would refuse the rest of the chain alone */
+        why = damage_behind(sk_X509_num(chain));
     } else {
         why = pair_fault(x, key, chain);
     }

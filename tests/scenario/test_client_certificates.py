@@ -166,7 +166,18 @@ def test_what_cannot_be_used_is_refused(daemon, place):
     weak = place.directory / "weak"
     openssl("req", "-x509", "-newkey", "rsa:1024", "-nodes", "-keyout", str(weak) + ".key", "-out",
             str(weak) + ".pem", "-days", "9", "-subj", "/CN=weak")
+    block, begin = good["Certificate"], "-----BEGIN CERTIFICATE-----\n"
+    junk = begin + "AAAA\n-----END CERTIFICATE-----\n"
+
+    def chain(*behind):
+        return {**good, "Certificate": block + "".join(behind)}
     cases = [
+        (chain(junk), "Certificate", "a 2nd certificate that cannot be read"),
+        (chain(junk, block), "Certificate", "a 2nd certificate that cannot be read"),
+        (chain(block[:len(block) // 2]), "Certificate", "a 2nd certificate that cannot be read"),
+        (chain(block, begin), "Certificate", "a 3rd certificate that cannot be read"),
+        (chain(*[block] * 8, junk), "Certificate", "more than 8"),
+        (chain(*[block] * 9), "Certificate", "more than 8"),
         ("yes", "ClientCertificate", "object"),
         ({}, "Certificate", "required"),
         ({"Certificate": good["Certificate"]}, "PrivateKey", "required"),
@@ -189,3 +200,5 @@ def test_what_cannot_be_used_is_refused(daemon, place):
         assert error["Field"] == field and words in error["Detail"] + error["Code"], error
         assert "PRIVATE" not in refused.text
     assert daemon.api().get(path).json == before
+    # A chain, and what people write between and behind its blocks.
+    account.patch(ClientCertificate=chain("the authority:\n", pem(place.callers.file), "\n\nthe end\n"))
