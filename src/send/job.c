@@ -2,6 +2,7 @@
 #include "send/sender_internal.h"
 
 #include "base/alloc.h"
+#include "domain/schedule.h"
 #include "send/request_print.h"
 
 #include <stdlib.h>
@@ -423,8 +424,12 @@ void job_settle_by_status(struct job *job, const char *but)
                            loop_wall_ms(job->sender->loop));
     }
     if (x->retry_after_ms >= 0)
-        job_settle(job, class, "Answered %d and asked to wait %.10g s%s", x->status,
-                   (double)x->retry_after_ms / 1000, but);
+        job_settle(job, class, "Answered %d and asked to wait %lld s%s%s", x->status,
+                   ((long long)x->retry_after_ms + 999) / 1000,
+                   schedule_retry_after_ms(x->retry_after_ms) < x->retry_after_ms
+                       ? ", which counts as 24 h"
+                       : "",
+                   but);
     else
         job_settle(job, class, "Answered %d, %s%s", x->status, advice_for(x->status, x->format),
                    but);

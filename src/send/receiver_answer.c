@@ -4,7 +4,7 @@
 #include "domain/clock.h"
 
 /* Longer than any schedule, and far from overflow in milliseconds. */
-#define RETRY_AFTER_MAX_S INT64_C(100000000)
+#define RETRY_AFTER_MAX_S INT64_C(1000000000000)
 
 static struct answer *answer_of(llhttp_t *parser)
 {

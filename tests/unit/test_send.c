@@ -480,7 +480,17 @@ static void retry_after(void)
     answered("HTTP/1.1 429 Slow\r\nRetry-After: 120\r\nContent-Length: 0\r\n\r\n", 5000);
     CHECK_EQ_INT(post.x.class, ATTEMPT_STATUS);
     CHECK_EQ_INT(post.x.retry_after_ms, 120000);
-    CHECK(post_says("429 and asked to wait 120 s"));
+    CHECK_STR(str_of(post.x.detail), "Answered 429 and asked to wait 120 s");
+    answered("HTTP/1.1 503 Down\r\nRetry-After: 86400\r\nContent-Length: 0\r\n\r\n", 5000);
+    CHECK_STR(str_of(post.x.detail), "Answered 503 and asked to wait 86400 s");
+    answered("HTTP/1.1 503 Down\r\nRetry-After: 123456789\r\nContent-Length: 0\r\n\r\n", 5000);
+    CHECK_STR(str_of(post.x.detail),
+              "Answered 503 and asked to wait 123456789 s, which counts as 24 h");
+    answered("HTTP/1.1 503 Down\r\nDate: Fri, 31 Dec 2100 23:59:59 GMT\r\n"
+             "Retry-After: Fri, 31 Dec 9999 23:59:59 GMT\r\nContent-Length: 0\r\n\r\n",
+             5000);
+    CHECK_STR(str_of(post.x.detail),
+              "Answered 503 and asked to wait 249268320000 s, which counts as 24 h");
     answered("HTTP/1.1 503 Down\r\nRetry-After: Fri, 31 Dec 2100 23:59:59 GMT\r\n"
              "Content-Length: 0\r\n\r\n",
              5000);
