@@ -291,12 +291,26 @@ static void note_failed(struct mail *mail, const char *error, const struct dialo
         snprintf(mail->why, sizeof mail->why, "%s", error);
 }
 
+/* Lines end with CRLF in a mail; a lone LF would be encoded as a byte of its line (RFC 2045,
+ * section 6.7). */
+static void print_lines(struct buf *to, struct str text)
+{
+    for (size_t i = 0; i < text.n; i++) {
+        if (text.p[i] == '\n' && (i == 0 || text.p[i - 1] != '\r'))
+            buf_add_char(to, '\r');
+        buf_add_char(to, text.p[i]);
+    }
+}
+
 static curl_mime *make_body(CURL *curl, const struct mail *mail)
 {
     curl_mime *mime = curl_mime_init(curl);
     curl_mimepart *part = mime ? curl_mime_addpart(mime) : NULL;
     ASSERT(part);
-    curl_mime_data(part, mail->text.p, mail->text.n);
+    struct buf lines = {0};
+    print_lines(&lines, mail->text);
+    curl_mime_data(part, lines.p, lines.n); /* copies */
+    buf_free(&lines);
     curl_mime_type(part, "text/plain; charset=utf-8");
     curl_mime_encoder(part, "quoted-printable");
     return mime;

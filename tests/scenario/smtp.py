@@ -11,11 +11,12 @@ class MailServer:
     user: (name, password) that it wants. says: {verb: answer} instead of its own; "hang" never answers.
     A verb may be a whole line, in capitals, too; "END" is the end of a mail's text, and its
     answer may be a function that returns it, when it likes.
+    texts: of the mails, as they came over the wire.
     held: a socket with the address that it is to have, which does not listen yet."""
 
     def __init__(self, context=None, implicit=False, user=None, says=None, held=None):
         self.context, self.implicit, self.user, self.says = context, implicit, user, says or {}
-        self.mails, self.lines, self.lock = [], [], threading.Lock()
+        self.mails, self.texts, self.lines, self.lock = [], [], [], threading.Lock()
         self.listener = held or socket.create_server(("127.0.0.1", 0))
         self.listener.listen()
         self.port = self.listener.getsockname()[1]
@@ -116,7 +117,9 @@ class MailServer:
             answer = answer() if callable(answer) else answer
             with self.lock:
                 if answer.startswith("2"):
-                    self.mails.append((dict(mail), email.message_from_bytes(text, policy=email.policy.default)))
+                    self.texts.append(text)
+                    kept = text.replace(b"\r\n", b"\n")  # as in a mailbox
+                    self.mails.append((dict(mail), email.message_from_bytes(kept, policy=email.policy.default)))
             say(answer)
         elif verb == "QUIT":
             say("221 bye")

@@ -75,6 +75,9 @@ def test_down_and_working_again(own_daemon, server):
     text = mail.get_body().get_content()
     assert "Callbacks waiting: 20\n" in text and p.receiver.url in text and "503" in text and "Fix: " in text
     assert "Dashboard: https://wall.example/\n" in text
+    # Lines end with CRLF: an encoded LF is none (RFC 2045, section 6.7).
+    wire = server.texts[0]
+    assert b"\r\nCallbacks waiting: 20\r\n" in wire and b"=0A" not in wire and b"=0D" not in wire, wire
     p.says["callback"] = 200
     _, again = eventually(lambda: mails(server)[1:], 30)[0]
     assert again["Subject"] == "%s: the Success Callback URL works again" % p.app_id
