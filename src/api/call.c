@@ -322,7 +322,7 @@ static void add_headers_of_status(struct call *c, int status)
     if (status == 429)
         buf_printf(b, "Retry-After: %lld\r\n",
                    c->retry_after_s  ? (long long)c->retry_after_s
-                   : c->rate_counted ? (long long)c->rate.reset_s
+                   : c->rate_counted ? (long long)c->rate.retry_s
                                      : 1);
     if (status == 503)
         buf_add_c(b, "Retry-After: 2\r\n");

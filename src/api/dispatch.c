@@ -186,9 +186,9 @@ static bool take_rate(struct call *c)
     c->rate_counted = true;
     if (rate_limit_take(c->api->limit, c->key_id, loop_mono_ms(c->loop->loop), &c->rate))
         return true;
-    call_answer_problem(
-        c, 429, "This key has used its %d requests of the minute; the next window begins in %d s.",
-        c->rate.limit, c->rate.reset_s);
+    call_answer_problem(c, 429,
+                        "This key has used its %d requests a minute; it may ask again in %d s.",
+                        c->rate.limit, c->rate.retry_s);
     return false;
 }
 

@@ -1,5 +1,8 @@
-/* A bounded table of windows. When it is full, windows that have ended are swept; keys are few
- * (they exist in the directory), so the bound is only a guard. */
+/* A bounded table of allowances. Keys are few (they exist in the directory), so the bound is only a
+ * guard: beyond it, one that is whole again makes room, which loses nothing.
+ *
+ * An allowance is the time when it is whole again, as in services/account_limits.c: each request
+ * moves it on by its part of a minute, and it may be a minute ahead of the true time. */
 #include "services/rate_limit.h"
 
 #include "base/alloc.h"
@@ -9,20 +12,19 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#define WINDOW_MS 60000
+#define MINUTE_US INT64_C(60000000)
 #define TABLE_SLOTS 4096u
 
-struct rate_window {
+struct allowance {
     char id[LIMIT_ID_BYTES];
     size_t id_n;
-    int64_t began_ms;
-    int32_t used;
+    int64_t whole_us; /* monotonic */
 };
 
 struct rate_limit {
     pthread_mutex_t lock;
     int32_t per_minute;
-    struct rate_window slots[TABLE_SLOTS];
+    struct allowance slots[TABLE_SLOTS];
 };
 
 struct rate_limit *rate_limit_new(int32_t per_minute)
@@ -46,42 +48,57 @@ void rate_limit_free(struct rate_limit *limit)
     free(limit);
 }
 
-/* The key's window, or one that may be taken over: free, ended, or the last looked at. */
-static struct rate_window *find(struct rate_limit *limit, struct str id, int64_t now_ms)
+/* The key's allowance, or a whole one in place of another: a free one, a whole one, or any. */
+static struct allowance *find(struct rate_limit *limit, struct str id, int64_t now_us)
 {
     uint64_t h = hash_fast(id.p, id.n);
-    struct rate_window *reuse = NULL;
+    struct allowance *reuse = NULL;
     for (uint64_t i = 0; i < 16; i++) {
-        struct rate_window *w = &limit->slots[(h + i) % TABLE_SLOTS];
-        if (w->id_n == id.n && w->id_n && memcmp(w->id, id.p, id.n) == 0)
-            return w;
-        if (!reuse && (!w->id_n || now_ms - w->began_ms >= WINDOW_MS))
-            reuse = w;
+        struct allowance *a = &limit->slots[(h + i) % TABLE_SLOTS];
+        if (a->id_n == id.n && a->id_n && memcmp(a->id, id.p, id.n) == 0)
+            return a;
+        if (!reuse && (!a->id_n || a->whole_us <= now_us))
+            reuse = a;
     }
     if (!reuse)
         reuse = &limit->slots[h % TABLE_SLOTS];
-    *reuse = (struct rate_window){.id_n = id.n, .began_ms = now_ms};
+    *reuse = (struct allowance){.id_n = id.n, .whole_us = now_us};
     memcpy(reuse->id, id.p, id.n);
     return reuse;
+}
+
+/* Nobody is told to come back at once. */
+static int32_t seconds(int64_t us)
+{
+    return us > 1000000 ? (int32_t)((us + 999999) / 1000000) : 1;
+}
+
+static bool take(struct allowance *a, int32_t per_minute, int64_t now_us, struct rate_state *ret)
+{
+    int64_t each_us = per_minute > 0 ? MINUTE_US / per_minute : MINUTE_US;
+    each_us = each_us ? each_us : 1;
+    if (a->whole_us < now_us)
+        a->whole_us = now_us;
+    int64_t beyond_us = a->whole_us + each_us - now_us - MINUTE_US;
+    bool granted = per_minute > 0 && beyond_us <= 0;
+    if (granted)
+        a->whole_us += each_us;
+    int64_t left = granted ? (now_us + MINUTE_US - a->whole_us) / each_us : 0;
+    ret->limit = per_minute;
+    ret->remaining = left < per_minute ? (int32_t)left : per_minute;
+    ret->reset_s = seconds(a->whole_us - now_us);
+    ret->retry_s = granted ? 1 : seconds(beyond_us);
+    return granted;
 }
 
 bool rate_limit_take(struct rate_limit *limit, struct str key_id, int64_t now_mono_ms,
                      struct rate_state *ret)
 {
+    int64_t now_us = now_mono_ms * 1000;
     if (key_id.n > LIMIT_ID_BYTES)
         key_id.n = LIMIT_ID_BYTES;
     pthread_mutex_lock(&limit->lock);
-    struct rate_window *w = find(limit, key_id, now_mono_ms);
-    if (now_mono_ms - w->began_ms >= WINDOW_MS) {
-        w->began_ms = now_mono_ms;
-        w->used = 0;
-    }
-    bool granted = w->used < limit->per_minute;
-    if (granted)
-        w->used++;
-    ret->limit = limit->per_minute;
-    ret->remaining = w->used < limit->per_minute ? limit->per_minute - w->used : 0;
-    ret->reset_s = (int32_t)((WINDOW_MS - (now_mono_ms - w->began_ms) + 999) / 1000);
+    bool granted = take(find(limit, key_id, now_us), limit->per_minute, now_us, ret);
     pthread_mutex_unlock(&limit->lock);
     return granted;
 }

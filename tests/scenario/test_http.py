@@ -4,6 +4,7 @@ import os
 import re
 import socket
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -152,6 +153,20 @@ def test_reads_are_limited_per_key(own_daemon):
     # who has no key is told so, not that he was too fast
     for _ in range(7):
         assert_problem(d.api("wrong").get(path), 401)
+
+
+def test_reads_come_back_evenly(own_daemon):
+    """Retry-After is when one more is allowed, not when a minute is over."""
+    own_daemon.options += ["--reads-per-minute", "30"]
+    d = own_daemon.start()
+    a = Account(d)
+    api, path = d.api(a.key("apps:read")), "/api/v1/apps/" + a.app_id
+    answer = next(found for found in (api.get(path) for _ in range(200)) if found.status == 429)
+    assert "30 requests a minute" in answer.json["detail"]
+    assert 1 <= int(answer.headers["Retry-After"]) <= 2
+    assert int(answer.headers["RateLimit-Reset"]) > 50
+    time.sleep(int(answer.headers["Retry-After"]))
+    assert api.get(path).status == 200
 
 
 def test_the_default_is_600_reads(own_daemon):

@@ -68,10 +68,45 @@ static void limits_each_key_by_itself(void)
     CHECK(rate_limit_take(l, STR("a"), 1000, &s));
     CHECK(!rate_limit_take(l, STR("a"), 1000, &s));
     CHECK_EQ_INT(s.reset_s, 60);
+    CHECK_EQ_INT(s.retry_s, 30);
     CHECK(rate_limit_take(l, STR("b"), 1000, &s));
-    CHECK(!rate_limit_take(l, STR("a"), 60999, &s));
-    CHECK_EQ_INT(s.reset_s, 1);
-    CHECK(rate_limit_take(l, STR("a"), 61000, &s));
+    CHECK(!rate_limit_take(l, STR("a"), 30999, &s));
+    CHECK_EQ_INT(s.retry_s, 1);
+    CHECK(rate_limit_take(l, STR("a"), 31000, &s));
+    rate_limit_free(l);
+}
+
+static int taken(struct rate_limit *l, int64_t now_ms)
+{
+    struct rate_state s;
+    int n = 0;
+    while (rate_limit_take(l, STR("a"), now_ms, &s)) {
+        n++;
+        CHECK(s.remaining >= 0 && s.remaining < s.limit);
+    }
+    CHECK_EQ_INT(s.remaining, 0);
+    CHECK(s.retry_s >= 1 && s.retry_s <= s.reset_s && s.reset_s <= 60);
+    return n;
+}
+
+/* A minute's number at once after a rest, then a sixtieth of it each second. */
+static void refills_a_limit_evenly(void)
+{
+    struct rate_limit *l = rate_limit_new(600);
+    struct rate_state s;
+    CHECK_EQ_INT(taken(l, 1000), 600);
+    for (int64_t s_later = 1; s_later <= 5; s_later++)
+        CHECK_EQ_INT(taken(l, 1000 + s_later * 1000), 10);
+    CHECK_EQ_INT(taken(l, 36000), 300);
+    CHECK_EQ_INT(taken(l, 3600000), 600);
+    rate_limit_set(l, 7); /* is no divisor of a minute */
+    CHECK_EQ_INT(taken(l, 7200000), 7);
+    CHECK_EQ_INT(taken(l, 7209000), 1);
+    rate_limit_set(l, 1000000);
+    CHECK(rate_limit_take(l, STR("b"), 7200000, &s));
+    CHECK_EQ_INT(s.remaining, 999999);
+    rate_limit_set(l, 0);
+    CHECK(!rate_limit_take(l, STR("c"), 7200000, &s));
     rate_limit_free(l);
 }
 
@@ -212,6 +247,7 @@ int main(void)
     RUN(cursors_of_days_come_back_and_are_bound_to_their_account);
     RUN(decodes_percent_strictly);
     RUN(limits_each_key_by_itself);
+    RUN(refills_a_limit_evenly);
     RUN(finds_routes_and_tells_404_from_405);
     RUN(every_route_says_who_may_use_it);
     return check_done("api_parts");
