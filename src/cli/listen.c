@@ -4,8 +4,10 @@
  * One connection to the live stream says when something has been accepted; then the feed of rewards
  * is read from where it ended, and each new reward's body is signed anew with the app's Callback
  * Secret and posted to --to. The feed's cursor survives a lost connection, so no callback is missed
- * or repeated. Tests come whole over the stream, which goes on behind its Last-Event-ID. To the
- * server at --url a copy counts neither as an attempt nor as a delivery. */
+ * or repeated. The bodies of a page of the feed come with one page of the list of callbacks: a key
+ * has a limit of reads, and one for each callback would soon use it up. Tests come whole over the
+ * stream, which goes on behind its Last-Event-ID. To the server at --url a copy counts neither as
+ * an attempt nor as a delivery. */
 #include "cli/client.h"
 #include "cli/command.h"
 #include "cli/event_stream.h"
@@ -25,6 +27,12 @@
 #define RECONNECT_AFTER_S 1
 #define ANSWER_SHOWN_BYTES 200
 #define SECRET_KEPT_MS (5 * 60 * 1000)
+#define WAIT_MOST_S 300
+#define FEED_PAGE 500 /* the most that the server gives at once */
+/* Each report is one of the account's 600 changes a minute, which are for others, too: the first
+ * hundred, as many as the server keeps, and then half of what is refilled. */
+#define REPORT_EVERY_MS 200
+#define REPORTS_AT_ONCE 100
 
 /* An app's Callback Secret. Each reading of it is an entry of the audit log, so it is kept a while;
  * a rotation takes as long to be seen, and the old secret is live meanwhile. */
@@ -37,8 +45,11 @@ struct app_secret {
 struct listening {
     struct client_session *live, *server, *target;
     struct event_stream stream;
-    struct arena arena; /* of one event, or one page of the feed */
-    struct buf after;   /* the cursor into the feed; empty: from its beginning */
+    struct arena arena;      /* of one event, or one page of the feed */
+    struct buf after;        /* the cursor into the feed; empty: from its beginning */
+    size_t copied;           /* of the page behind `after`, which could not be ended */
+    int64_t reports_mono_ms; /* when as many as REPORTS_AT_ONCE may be made again */
+    long wait_s;             /* until the server is asked again */
     struct app_secret *secrets;
     bool is_away;      /* said already */
     bool is_listening; /* said already */
@@ -48,20 +59,43 @@ struct listening {
 /* How a question to the server ended. */
 enum asked { ASKED_OK, ASKED_LATER, ASKED_REFUSED };
 
-static enum asked say_why(struct listening *l, int status, const struct json *answer)
+/* As the server asks; a date, which ours never sends, counts as the least. */
+static void note_wait(struct listening *l, struct client_session *asked)
+{
+    struct buf text = {0};
+    if (client_answer_header(asked, "Retry-After", &text)) {
+        long s = strtol(buf_c(&text), NULL, 10);
+        s = s < WAIT_MOST_S ? s : WAIT_MOST_S;
+        l->wait_s = s > l->wait_s ? s : l->wait_s;
+    }
+    buf_free(&text);
+}
+
+static enum asked say_why(struct listening *l, struct client_session *asked, int status,
+                          const struct json *answer)
 {
     bool later = status == 0 || status == 429 || status >= 500;
-    struct str detail = json_member_text(answer, "detail");
+    struct str detail = str_trim_end(json_member_text(answer, "detail"), '.');
+    if (later && status)
+        note_wait(l, asked);
     if (!later)
         command_fail(1, "the server refuses: %d %.*s", status, STR_ARG(detail));
+    else if (!l->is_away && status == 429)
+        command_fail(1, "too many requests (429): %.*s; trying again in %ld s", STR_ARG(detail),
+                     l->wait_s);
     else if (!l->is_away)
         command_fail(1, "the server does not answer now (%d); trying again", status);
     l->is_away = later;
     return later ? ASKED_LATER : ASKED_REFUSED;
 }
 
-/* *ret lives as long as the arena. */
-static enum asked ask(struct listening *l, const char *path, const struct json **ret)
+static void wait_as_asked(struct listening *l)
+{
+    sleep((unsigned)l->wait_s);
+    l->wait_s = RECONNECT_AFTER_S;
+}
+
+static int ask_once(struct listening *l, const char *path, const struct json **ret)
 {
     struct buf text = {0};
     struct json *answer = NULL;
@@ -70,9 +104,23 @@ static enum asked ask(struct listening *l, const char *path, const struct json *
     struct str kept = arena_take(&l->arena, &text);
     bool readable =
         status && json_parse(&l->arena, kept, &answer, &why) && answer->type == JSON_OBJECT;
+    *ret = readable ? answer : NULL;
+    return status;
+}
+
+/* *ret lives as long as the arena. Where the limit is met, the same is asked again and nothing
+ * else: to begin anew would use up the little that has come back. */
+static enum asked ask(struct listening *l, const char *path, const struct json **ret)
+{
+    const struct json *answer = NULL;
+    int status;
+    while ((status = ask_once(l, path, &answer)) == 429) {
+        say_why(l, l->server, status, answer);
+        wait_as_asked(l);
+    }
     if (status != 200)
-        return say_why(l, status, readable ? answer : NULL);
-    if (!readable) {
+        return say_why(l, l->server, status, answer);
+    if (!answer) {
         command_fail(1, "the answer is not JSON: is --url a postbackd server?");
         return ASKED_REFUSED;
     }
@@ -123,6 +171,16 @@ static void begin_line(struct buf *line, const char *kind, const struct json *it
                STR_ARG(json_member_text(item, "AppId")));
 }
 
+static bool may_report(struct listening *l)
+{
+    int64_t now_ms = env_mono_ms(env_real());
+    int64_t begin_ms = l->reports_mono_ms > now_ms ? l->reports_mono_ms : now_ms;
+    if (begin_ms - now_ms > (REPORTS_AT_ONCE - 1) * REPORT_EVERY_MS)
+        return false;
+    l->reports_mono_ms = begin_ms + REPORT_EVERY_MS;
+    return true;
+}
+
 /* For the log; without it, the line is all there is. */
 static void report(struct listening *l, const struct json *item, int status, int64_t took_ms,
                    struct str shown)
@@ -161,7 +219,8 @@ static void forward(struct listening *l, const char *kind, const struct json *it
         buf_add_c(&line, "no answer");
     buf_printf(&line, " in %lld ms: %.*s", (long long)took_ms, STR_ARG(shown));
     print_line(&line);
-    report(l, item, status, took_ms, shown);
+    if (may_report(l))
+        report(l, item, status, took_ms, shown);
     buf_free(&answer);
     buf_free(&line);
 }
@@ -265,19 +324,75 @@ static enum asked read_secret(struct listening *l, struct str app_id, struct str
     return asked;
 }
 
-static enum asked copy(struct listening *l, struct str reward_id)
+static enum asked read_callback(struct listening *l, struct str reward_id, const struct json **ret)
 {
-    const struct json *reward = NULL;
-    struct str secret = STR_NONE;
     struct buf path = {0};
     buf_add_c(&path, "/api/v1/callbacks/");
     client_add_escaped(&path, reward_id);
-    enum asked asked = ask(l, buf_c(&path), &reward);
-    if (asked == ASKED_OK)
-        asked = read_secret(l, json_member_text(reward, "AppId"), &secret);
-    if (asked == ASKED_OK)
-        forward_callback(l, reward, secret);
+    enum asked asked = ask(l, buf_c(&path), ret);
     buf_free(&path);
+    return asked;
+}
+
+/* The list of callbacks goes from new to old and shares the feed's cursors: before the end of a
+ * page of the feed it has those of that page with their bodies, but for the last one. */
+static enum asked read_bodies(struct listening *l, struct str page_end, size_t count,
+                              const struct json **ret)
+{
+    const struct json *list = NULL;
+    struct buf path = {0};
+    buf_printf(&path, "/api/v1/callbacks?limit=%zu&after=%.*s", count, STR_ARG(page_end));
+    enum asked asked = ask(l, buf_c(&path), &list);
+    buf_free(&path);
+    *ret = json_member(list, "Items");
+    return asked;
+}
+
+static const struct json *find_callback(const struct json *items, struct str reward_id)
+{
+    const struct json *item = items ? items->first : NULL;
+    while (item && !str_eq(json_member_text(item, "RewardId"), reward_id))
+        item = item->next;
+    return item;
+}
+
+static enum asked copy(struct listening *l, struct str reward_id, const struct json *bodies)
+{
+    const struct json *callback = find_callback(bodies, reward_id);
+    struct str secret = STR_NONE;
+    enum asked asked = ASKED_OK;
+    if (!callback)
+        asked = read_callback(l, reward_id, &callback);
+    if (asked == ASKED_OK)
+        asked = read_secret(l, json_member_text(callback, "AppId"), &secret);
+    if (asked == ASKED_OK)
+        forward_callback(l, callback, secret);
+    return asked;
+}
+
+static size_t count_items(const struct json *items)
+{
+    size_t count = 0;
+    for (const struct json *item = items ? items->first : NULL; item; item = item->next)
+        count++;
+    return count;
+}
+
+/* A page that could not be copied to its end is read again, and begins with the same rewards. */
+static enum asked copy_page(struct listening *l, const struct json *items, size_t count,
+                            struct str page_end)
+{
+    const struct json *bodies = NULL;
+    enum asked asked = ASKED_OK;
+    size_t at = 0;
+    if (count > l->copied + 1 && page_end.p)
+        asked = read_bodies(l, page_end, count - l->copied - 1, &bodies);
+    for (const struct json *item = items->first; item && asked == ASKED_OK; item = item->next) {
+        if (at++ < l->copied)
+            continue;
+        asked = copy(l, json_member_text(item, "RewardId"), bodies);
+        l->copied += asked == ASKED_OK;
+    }
     return asked;
 }
 
@@ -286,19 +401,21 @@ static enum asked read_page(struct listening *l, bool copies, bool *ret_more)
 {
     const struct json *page = NULL;
     struct buf path = {0};
-    buf_add_c(&path, "/api/v1/rewards?limit=1");
+    buf_printf(&path, "/api/v1/rewards?limit=%d", FEED_PAGE);
     if (l->after.n)
         buf_printf(&path, "&after=%s", buf_c(&l->after));
     enum asked asked = ask(l, buf_c(&path), &page);
     buf_free(&path);
     const struct json *items = asked == ASKED_OK ? json_member(page, "Items") : NULL;
-    *ret_more = items && items->first;
-    if (*ret_more && copies)
-        asked = copy(l, json_member_text(items->first, "RewardId"));
     struct str next = json_member_text(page, "Next");
+    size_t count = count_items(items);
+    *ret_more = count == FEED_PAGE;
+    if (count && copies)
+        asked = copy_page(l, items, count, next);
     if (asked == ASKED_OK && next.p) {
         buf_clear(&l->after);
         buf_add_str(&l->after, next);
+        l->copied = 0;
     }
     return asked;
 }
@@ -318,6 +435,7 @@ static enum asked find_end(struct listening *l)
     return asked;
 }
 
+/* Up to a page that is not full: what has come since is told by the stream, once a second. */
 static enum asked read_feed(struct listening *l)
 {
     bool more = true;
@@ -364,7 +482,7 @@ static void listen_once(struct listening *l)
     bool readable =
         json_parse(&l->arena, buf_str(&answer), &problem, &why) && problem->type == JSON_OBJECT;
     if (status != 200 && !l->is_refused)
-        l->is_refused = say_why(l, status, readable ? problem : NULL) == ASKED_REFUSED;
+        l->is_refused = say_why(l, l->live, status, readable ? problem : NULL) == ASKED_REFUSED;
     arena_free(&l->arena);
     buf_free(&answer);
 }
@@ -373,13 +491,13 @@ static void listen_until_refused(struct listening *l)
 {
     enum asked asked;
     while ((asked = find_end(l)) == ASKED_LATER)
-        sleep(RECONNECT_AFTER_S);
+        wait_as_asked(l);
     arena_free(&l->arena);
     l->is_refused = asked == ASKED_REFUSED;
     while (!l->is_refused) {
         listen_once(l);
         if (!l->is_refused)
-            sleep(RECONNECT_AFTER_S);
+            wait_as_asked(l);
     }
 }
 
@@ -398,6 +516,7 @@ int command_listen(struct settings *s)
         .live = client_open(settings_text(s, OPTION_URL), key),
         .server = client_open(settings_text(s, OPTION_URL), key),
         .target = client_open(to, STR_NONE),
+        .wait_s = RECONNECT_AFTER_S,
     };
     client_keep_most(l.target, ANSWER_SHOWN_BYTES + 4); /* and a character that is cut there */
     l.stream.event = take_event;

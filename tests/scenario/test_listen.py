@@ -135,6 +135,46 @@ def test_a_server_that_restarts_is_waited_for(local, tmp_path):
     daemon.stop()
 
 
+def test_a_burst_costs_few_reads_and_changes(local, tmp_path):
+    """What the key and the account may do in a minute is less than one question for each callback."""
+    local.answer = lambda request: (204, {}, b"")  # in one piece: a second one would wait 40 ms
+    daemon = Daemon(tmp_path / "daemon", "--reads-per-minute", "60").start()
+    a = Account(daemon)
+    listen = Listen(tmp_path, daemon, a.key("callbacks:read", "apps:write"), local.url)
+    listen.wait_for("listening")
+    ids = ["many-%d" % i for i in range(1200)]
+    daemon.api().events([a.event(id) for id in ids])
+    local.wait_for(ids[-1])
+    eventually(lambda: len(local.ids()) >= len(ids))
+    assert local.ids() == ids  # in order, each once
+    assert_signed(local.of(ids[700])[0], a.secret)
+    assert not [line for line in listen.lines() if "trying again" in line]
+    changer = daemon.api(a.key("apps:write"))
+    assert all(changer.patch("/api/v1/apps/" + a.app_id, {"Name": "n%d" % i}).status == 200 for i in range(100))
+    listen.stop()
+    daemon.stop()
+
+
+def test_it_waits_as_long_as_the_limit_of_reads_asks(local, tmp_path):
+    """And says which limit it is; what comes meanwhile is copied once."""
+    daemon = Daemon(tmp_path / "daemon", "--reads-per-minute", "12").start()
+    a = Account(daemon)
+    key = a.key("callbacks:read", "apps:write")
+    listen = Listen(tmp_path, daemon, key, local.url)
+    listen.wait_for("listening")
+    while daemon.api(key).get("/api/v1/forwards").status == 200:
+        pass
+    ids = ["late-%d" % i for i in range(30)]
+    daemon.api().events([a.event(id) for id in ids])
+    line = listen.wait_for("trying again")
+    assert re.fullmatch(r"postbackd: too many requests \(429\): This key has used its 12 requests a minute; "
+                        r"it may ask again in \d s; trying again in \d s", line), line
+    local.wait_for(ids[-1], timeout_s=60)
+    assert local.ids() == ids
+    listen.stop()
+    daemon.stop()
+
+
 def send_test(daemon, a, **fields):
     body = {"RewardType": "survey_completed", "PanelistId": "me", **fields}
     answer = daemon.api().post("/api/v1/apps/%s/test-callback" % a.app_id, body)
