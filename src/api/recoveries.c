@@ -32,13 +32,11 @@ struct recovering {
 
 /* --- what is asked ---------------------------------------------------------------------------- */
 
-/* What is being sent counts as pending, and is asked for by that name. */
 static enum callback_state state_of(const struct json *m)
 {
     for (int s = CALLBACK_PENDING; m->type == JSON_STRING && s <= CALLBACK_SKIPPED; s++)
-        if (s != CALLBACK_DELIVERING &&
-            str_is(m->text, callback_state_name((enum callback_state)s)))
-            return (enum callback_state)s;
+        if (str_is(m->text, callback_state_name((enum callback_state)s)))
+            return s == CALLBACK_DELIVERING ? CALLBACK_PENDING : (enum callback_state)s;
     return CALLBACK_NONE;
 }
 
