@@ -13,6 +13,7 @@
 #include "cli/event_stream.h"
 
 #include "base/alloc.h"
+#include "base/allowance.h"
 #include "base/env.h"
 #include "domain/clock.h"
 #include "domain/payload.h"
@@ -33,6 +34,7 @@
  * hundred, as many as the server keeps, and then half of what is refilled. */
 #define REPORT_EVERY_MS 200
 #define REPORTS_AT_ONCE 100
+static const struct allowance reports = {REPORT_EVERY_MS, REPORTS_AT_ONCE *REPORT_EVERY_MS};
 
 /* An app's Callback Secret. Each reading of it is an entry of the audit log, so it is kept a while;
  * a rotation takes as long to be seen, and the old secret is live meanwhile. */
@@ -174,10 +176,9 @@ static void begin_line(struct buf *line, const char *kind, const struct json *it
 static bool may_report(struct listening *l)
 {
     int64_t now_ms = env_mono_ms(env_real());
-    int64_t begin_ms = l->reports_mono_ms > now_ms ? l->reports_mono_ms : now_ms;
-    if (begin_ms - now_ms > (REPORTS_AT_ONCE - 1) * REPORT_EVERY_MS)
+    if (allowance_wait(reports, l->reports_mono_ms, now_ms) > 0)
         return false;
-    l->reports_mono_ms = begin_ms + REPORT_EVERY_MS;
+    l->reports_mono_ms = allowance_use(reports, l->reports_mono_ms, now_ms);
     return true;
 }
 

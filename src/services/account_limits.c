@@ -1,11 +1,9 @@
-/* The table of what accounts may use, and how much of it they do.
- *
- * The number a minute is a virtual clock per account and use: each use moves it on by its part of a
- * minute, and it may be a minute ahead of the true one. An account that has rested may so use its
- * whole minute at once, and then as it refills. */
+/* The table of what accounts may use, and how much of it they do. The number a minute comes back
+ * evenly: base/allowance.h. */
 #include "services/account_limits.h"
 
 #include "base/alloc.h"
+#include "base/allowance.h"
 #include "base/check.h"
 #include "base/hash_map.h"
 #include "base/limits.h"
@@ -34,7 +32,7 @@ static const struct rule rules[ACCOUNT_USES] = {
 
 struct usage {
     int32_t at_once;
-    int64_t clock_us; /* monotonic, see above */
+    int64_t full_us; /* monotonic: when the minute's number is whole again */
 };
 
 /* Of an account that has asked for something; accounts are never deleted, and neither is this. */
@@ -94,15 +92,6 @@ static struct usage *find(struct account_limits *limits, uint32_t account_no, en
     return &CONTAINER_OF(node, struct account, node)->uses[use];
 }
 
-/* 0: it may be; else how long until it may. */
-static int64_t wait_us(const struct usage *u, int32_t per_minute, int64_t now_us)
-{
-    if (per_minute == 0 || u->clock_us <= now_us)
-        return 0;
-    int64_t ahead_us = u->clock_us + MINUTE_US / per_minute - now_us;
-    return ahead_us > MINUTE_US ? ahead_us - MINUTE_US : 0;
-}
-
 static bool may_use(struct account_limits *limits, struct usage *u, enum account_use use,
                     int64_t now_us, struct account_refusal *ret)
 {
@@ -112,7 +101,8 @@ static bool may_use(struct account_limits *limits, struct usage *u, enum account
         ret->at_once = rules[use].at_once;
         return false;
     }
-    int64_t wait = wait_us(u, per_minute, now_us);
+    struct allowance minute = {per_minute ? MINUTE_US / per_minute : 0, MINUTE_US};
+    int64_t wait = per_minute ? allowance_wait(minute, u->full_us, now_us) : 0;
     if (wait > 0) {
         ret->per_minute = per_minute;
         ret->retry_after_s = (wait + 999999) / 1000000;
@@ -120,7 +110,7 @@ static bool may_use(struct account_limits *limits, struct usage *u, enum account
     }
     u->at_once++;
     if (per_minute)
-        u->clock_us = (u->clock_us > now_us ? u->clock_us : now_us) + MINUTE_US / per_minute;
+        u->full_us = allowance_use(minute, u->full_us, now_us);
     return true;
 }
 

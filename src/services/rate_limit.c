@@ -1,11 +1,10 @@
-/* A bounded table of allowances. Keys are few (they exist in the directory), so the bound is only a
- * guard: beyond it, one that is whole again makes room, which loses nothing.
- *
- * An allowance is the time when it is whole again, as in services/account_limits.c: each request
- * moves it on by its part of a minute, and it may be a minute ahead of the true time. */
+/* A bounded table of the keys' allowances (base/allowance.h). Keys are few (they exist in the
+ * directory), so the bound is only a guard: beyond it, one that is whole again makes room, which
+ * loses nothing. */
 #include "services/rate_limit.h"
 
 #include "base/alloc.h"
+#include "base/allowance.h"
 #include "base/hash.h"
 #include "base/limits.h"
 
@@ -15,16 +14,16 @@
 #define MINUTE_US INT64_C(60000000)
 #define TABLE_SLOTS 4096u
 
-struct allowance {
+struct key_rate {
     char id[LIMIT_ID_BYTES];
     size_t id_n;
-    int64_t whole_us; /* monotonic */
+    int64_t full_us; /* monotonic */
 };
 
 struct rate_limit {
     pthread_mutex_t lock;
     int32_t per_minute;
-    struct allowance slots[TABLE_SLOTS];
+    struct key_rate slots[TABLE_SLOTS];
 };
 
 struct rate_limit *rate_limit_new(int32_t per_minute)
@@ -49,20 +48,20 @@ void rate_limit_free(struct rate_limit *limit)
 }
 
 /* The key's allowance, or a whole one in place of another: a free one, a whole one, or any. */
-static struct allowance *find(struct rate_limit *limit, struct str id, int64_t now_us)
+static struct key_rate *find(struct rate_limit *limit, struct str id, int64_t now_us)
 {
     uint64_t h = hash_fast(id.p, id.n);
-    struct allowance *reuse = NULL;
+    struct key_rate *reuse = NULL;
     for (uint64_t i = 0; i < 16; i++) {
-        struct allowance *a = &limit->slots[(h + i) % TABLE_SLOTS];
+        struct key_rate *a = &limit->slots[(h + i) % TABLE_SLOTS];
         if (a->id_n == id.n && a->id_n && memcmp(a->id, id.p, id.n) == 0)
             return a;
-        if (!reuse && (!a->id_n || a->whole_us <= now_us))
+        if (!reuse && (!a->id_n || a->full_us <= now_us))
             reuse = a;
     }
     if (!reuse)
         reuse = &limit->slots[h % TABLE_SLOTS];
-    *reuse = (struct allowance){.id_n = id.n, .whole_us = now_us};
+    *reuse = (struct key_rate){.id_n = id.n, .full_us = now_us};
     memcpy(reuse->id, id.p, id.n);
     return reuse;
 }
@@ -73,21 +72,19 @@ static int32_t seconds(int64_t us)
     return us > 1000000 ? (int32_t)((us + 999999) / 1000000) : 1;
 }
 
-static bool take(struct allowance *a, int32_t per_minute, int64_t now_us, struct rate_state *ret)
+static bool take(struct key_rate *k, int32_t per_minute, int64_t now_us, struct rate_state *ret)
 {
     int64_t each_us = per_minute > 0 ? MINUTE_US / per_minute : MINUTE_US;
-    each_us = each_us ? each_us : 1;
-    if (a->whole_us < now_us)
-        a->whole_us = now_us;
-    int64_t beyond_us = a->whole_us + each_us - now_us - MINUTE_US;
-    bool granted = per_minute > 0 && beyond_us <= 0;
+    struct allowance minute = {each_us ? each_us : 1, MINUTE_US};
+    int64_t wait_us = allowance_wait(minute, k->full_us, now_us);
+    bool granted = per_minute > 0 && wait_us == 0;
     if (granted)
-        a->whole_us += each_us;
-    int64_t left = granted ? (now_us + MINUTE_US - a->whole_us) / each_us : 0;
+        k->full_us = allowance_use(minute, k->full_us, now_us);
+    int64_t left = granted ? (now_us + MINUTE_US - k->full_us) / minute.each : 0;
     ret->limit = per_minute;
     ret->remaining = left < per_minute ? (int32_t)left : per_minute;
-    ret->reset_s = seconds(a->whole_us - now_us);
-    ret->retry_s = granted ? 1 : seconds(beyond_us);
+    ret->reset_s = seconds(k->full_us - now_us);
+    ret->retry_s = seconds(wait_us);
     return granted;
 }
 
