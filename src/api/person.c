@@ -4,7 +4,6 @@
 #include "accounts/directory.h"
 #include "accounts/names.h"
 #include "api/internal.h"
-#include "domain/acceptance_times.h"
 #include "people/cookie.h"
 #include "people/device.h"
 
@@ -100,8 +99,7 @@ bool person_authenticate(struct call *c)
     c->key_id = c->person.user_id;
     if (first)
         session_use(session, now_ms); /* a request is one use, however often it is judged */
-    bool note_use = first && (now_ms - session->stored_used_ms > SESSION_USED_LAG_MS ||
-                              acceptance_goes_back(session->stored_used_ms, now_ms));
+    bool note_use = first && session_use_is_news(session, now_ms);
     user_unref(user);
     session_unref(session);
     if (note_use)

@@ -3,7 +3,6 @@
 #include "api/route.h"
 #include "api/sign_in.h"
 #include "base/alloc.h"
-#include "domain/acceptance_times.h"
 
 #include <stdlib.h>
 
@@ -86,8 +85,7 @@ static void run_using(struct task *task)
     control_catch_up(u->api->options.control);
     struct session *s = people_session(people, u->session_id);
     int64_t used_ms = s ? atomic_load(&s->used_ms) : 0;
-    if (s && (used_ms - s->stored_used_ms > SESSION_USED_LAG_MS ||
-              acceptance_goes_back(s->stored_used_ms, used_ms))) {
+    if (s && session_use_is_news(s, used_ms)) {
         struct people_change change = {0};
         struct object_part parts[PEOPLE_PARTS_MAX];
         people_note_use(&change, s);

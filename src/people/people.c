@@ -159,6 +159,12 @@ struct user *people_user_by_link(struct people *p, const uint8_t hash[32], int64
     return found;
 }
 
+bool session_use_is_news(const struct session *s, int64_t used_ms)
+{
+    return used_ms - s->stored_used_ms > SESSION_USED_LAG_MS ||
+           acceptance_goes_back(s->stored_used_ms, used_ms);
+}
+
 void session_use(struct session *s, int64_t now_ms)
 {
     int64_t used_ms = atomic_load(&s->used_ms);

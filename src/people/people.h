@@ -58,6 +58,9 @@ bool people_any(struct people *people);
 bool people_is_last(struct people *people, const struct user *u);
 
 void session_use(struct session *s, int64_t now_ms); /* notes that it was used */
+/* Whether the store is to hear of that use: it is much later than the stored one, or that is of a
+ * clock that was ahead. */
+bool session_use_is_news(const struct session *s, int64_t used_ms);
 bool session_is_over(const struct session *s, int64_t now_ms);
 
 /* --- the first set-up ------------------------------------------------------------------------- */
