@@ -2,6 +2,7 @@
  * store/sqlite/purge.c and store/postgresql/pg_keeper.c. */
 #pragma once
 
+#include "domain/callback_life.h"
 #include "domain/clock.h"
 
 #include <stdbool.h>
@@ -12,9 +13,12 @@
  * of the day on which they became final. */
 #define RETENTION_SCHEDULE_DAYS 4
 
-/* True: the callback stops waiting so late that its body must be kept by this day, and not by its
- * acceptance. */
-static inline bool retention_is_late(int64_t accepted_ms, int64_t final_ms)
+/* True: the callback stops waiting now, so late that its body must be kept by this day, and not by
+ * its acceptance. */
+static inline bool retention_ends_late(const struct callback_life *before,
+                                       const struct callback_life *after, int64_t accepted_ms,
+                                       int64_t now_ms)
 {
-    return final_ms - accepted_ms > RETENTION_SCHEDULE_DAYS * DAY_MS;
+    return before->wait != WAIT_NOT && after->wait == WAIT_NOT &&
+           now_ms - accepted_ms > RETENTION_SCHEDULE_DAYS * DAY_MS;
 }

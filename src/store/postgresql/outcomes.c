@@ -273,8 +273,7 @@ static bool is_changed(const struct outcomes_recording *rec, const struct touche
 static void note_final(struct outcomes_recording *rec, const struct touched *t)
 {
     const struct event *e = &t->row->event;
-    if (t->row->callback.life.wait != WAIT_NOT && t->now.life.wait == WAIT_NOT &&
-        retention_is_late(e->accepted_ms, rec->now_ms))
+    if (retention_ends_late(&t->row->callback.life, &t->now.life, e->accepted_ms, rec->now_ms))
         changes_note_final_late(&rec->side->changes, e->account_no, t->row->period,
                                 clock_day(rec->now_ms));
 }

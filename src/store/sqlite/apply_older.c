@@ -126,8 +126,8 @@ static void set_delivered(struct apply *a)
 static void note_final(struct apply *a, const struct older *before)
 {
     const struct apply_callback *c = &before->callback;
-    if (before->life.wait != WAIT_NOT && before->entry->life.wait == WAIT_NOT && c->segment != 0 &&
-        retention_is_late(c->accepted_ms, a->now_ms))
+    if (c->segment != 0 &&
+        retention_ends_late(&before->life, &before->entry->life, c->accepted_ms, a->now_ms))
         apply_note_final_late(a, c->segment, clock_day(a->now_ms));
 }
 
