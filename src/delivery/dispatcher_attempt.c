@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "delivery/callback_request.h"
+#include "domain/answer_secrets.h"
 #include "domain/signature.h"
 
 #include <stdio.h>

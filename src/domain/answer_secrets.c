@@ -1,7 +1,7 @@
 /* Removes what only the receiver may know from its answer: the Sig, and its password. With a Sig
  * one can make another body for which it is valid, and more people read the log of attempts than
  * know the Callback Secret. */
-#include "domain/signature.h"
+#include "domain/answer_secrets.h"
 
 #include "base/alloc.h"
 

@@ -19,12 +19,6 @@
 void signature_sig(struct str panelist_id, struct str reward_id, struct str secret,
                    char ret_hex[SIG_HEX_BYTES]);
 
-/* Replaces with asterisks what a receiver has echoed and only it may know. That Sig: its digits in
- * either case, the base64 of its bytes in either alphabet. The "user:password" of the URL, absent
- * if it has none: as Basic credentials (RFC 7617), and the password itself if it has at least 8
- * bytes. All of them also where only their beginning is at the end of a text that was cut off. */
-void answer_hide_secrets(char *text, size_t n, const char hex[SIG_HEX_BYTES], struct str userinfo);
-
 #define SECRET_BYTES_MIN 8
 #define SECRET_BYTES_MAX 256
 /* The key of webhook-signature: the base64-decoded bytes after "whsec_", otherwise the secret's

@@ -1,4 +1,5 @@
 /* Sig and webhook-signature against known answers, on any thread, for any secret. */
+#include "domain/answer_secrets.h"
 #include "domain/signature.h"
 
 #include "check.h"
