@@ -13,40 +13,45 @@ import pytest
 from harness import OPERATOR_KEY, Account, Receiver, eventually
 
 
-def test_attempts_under_way_end_and_are_remembered(own_daemon):
-    asked, go = threading.Event(), threading.Event()
+class Hanging:
+    """A receiver that answers when it is let go."""
 
-    def slow(request):
-        asked.set()
-        go.wait(60)
+    def __init__(self):
+        self.asked, self.let_go = threading.Event(), threading.Event()
+        self.receiver = Receiver(self.answer)
+
+    def answer(self, request):
+        self.asked.set()
+        self.let_go.wait(60)
         return 200
 
-    receiver = Receiver(slow)
+
+@pytest.fixture
+def hanging(own_daemon):
+    """It has been asked, and the daemon is told to stop."""
+    h = Hanging()
     try:
         own_daemon.start()
-        account = Account(own_daemon, receiver.url, TimeoutSeconds=30)
-        own_daemon.api().events([account.event("slow-1")])
-        assert asked.wait(60)
+        h.account = Account(own_daemon, h.receiver.url, TimeoutSeconds=30)
+        own_daemon.api().events([h.account.event("slow-1")])
+        assert h.asked.wait(60)
         own_daemon.process.send_signal(signal.SIGTERM)
-        eventually(lambda: '"event":"stopping"' in own_daemon.log_text())
-        go.set()
-        assert own_daemon.process.wait(30) == 0
-        own_daemon.start()
-        assert own_daemon.api().callback("slow-1", account.partner_id)["State"] == "delivered"
-        assert receiver.ids() == ["slow-1"]
+        yield h
     finally:
-        receiver.close()
+        h.receiver.close()
 
 
-def test_new_connections_are_refused_while_attempts_end(own_daemon):
+def test_attempts_under_way_end_and_are_remembered(own_daemon, hanging):
+    eventually(lambda: '"event":"stopping"' in own_daemon.log_text())
+    hanging.let_go.set()
+    assert own_daemon.process.wait(30) == 0
+    own_daemon.start()
+    assert own_daemon.api().callback("slow-1", hanging.account.partner_id)["State"] == "delivered"
+    assert hanging.receiver.ids() == ["slow-1"]
+
+
+def test_new_connections_are_refused_while_attempts_end(own_daemon, hanging):
     """And do not wait for an answer that never comes."""
-    asked, go = threading.Event(), threading.Event()
-
-    def slow(request):
-        asked.set()
-        go.wait(60)
-        return 200
-
     def is_refused():
         try:
             socket.create_connection(("127.0.0.1", own_daemon.port), 10).close()
@@ -54,19 +59,10 @@ def test_new_connections_are_refused_while_attempts_end(own_daemon):
             return True
         return False
 
-    receiver = Receiver(slow)
-    try:
-        own_daemon.start()
-        account = Account(own_daemon, receiver.url, TimeoutSeconds=30)
-        own_daemon.api().events([account.event("slow-1")])
-        assert asked.wait(60)
-        own_daemon.process.send_signal(signal.SIGTERM)
-        eventually(is_refused, 20)
-        assert own_daemon.process.poll() is None
-        go.set()
-        assert own_daemon.process.wait(30) == 0
-    finally:
-        receiver.close()
+    eventually(is_refused, 20)
+    assert own_daemon.process.poll() is None
+    hanging.let_go.set()
+    assert own_daemon.process.wait(30) == 0
 
 
 def moment(text):
