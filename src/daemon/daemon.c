@@ -463,8 +463,8 @@ static void stop_server_on_loop(struct task *task)
     listener_refuse(thread->daemon->listen_fd, thread->daemon->options.inherited_fd);
 }
 
-/* Requests and attempts end side by side, so that the longest of them bounds the whole. False: the
- * store failed meanwhile, so outcomes may not be durable. */
+/* No attempt begins while the last requests are answered, so that the longest of them bounds the
+ * whole. False: the store failed meanwhile, so outcomes may not be durable. */
 static bool stop_in_order(struct daemon *d)
 {
     watch_free(d->watch);

@@ -594,7 +594,7 @@ const struct hash_secret *store_hash_secret(struct store *s);
 void store_visit_objects(struct store *s, object_visitor visit, void *context);
 size_t store_backlog(struct store *s, struct lane_backlog **ret_lanes);
 void store_start(struct store *s, struct owed_sink *sink);
-/* Says that the process is about to end: requests that wait for a database that cannot be reached
- * or written are given up within seconds; if outcomes are among them, the store then fails. */
+/* The process is about to end: within seconds long reads end, and what waits for a database that
+ * cannot be reached or written is given up; if that has outcomes, the store then fails. */
 void store_stopping(struct store *s);
 void store_close(struct store *s);

@@ -381,12 +381,14 @@ static enum pg_fate choose_search(struct pg *pg, const struct callback_list *l,
     if (l->state != CALLBACK_PENDING || l->event_id.p || l->panelist_id.p)
         return PG_OK;
     ret->is_of_waiting = true;
+    if (l->of_day)
+        return PG_OK;
     args_int(pg_args(pg), PG_INT4, l->account_no);
     int at = pg_query(pg, "SELECT coalesce(sum(count),0)::bigint FROM book"
                           " WHERE account_no=$1 AND state=1");
     enum pg_fate fate = pg_sync(pg);
     int64_t pending = fate == PG_OK ? pg_int(pg_result(pg, at), 0, 0) : 0;
-    if (pending > PENDING_SORTED_MOST && !l->of_day)
+    if (pending > PENDING_SORTED_MOST)
         *ret = (struct list_search){.next_events = 2 * pending};
     return fate;
 }
