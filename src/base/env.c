@@ -2,6 +2,7 @@
 #include "base/env.h"
 
 #include "base/check.h"
+#include "base/limits.h"
 
 #include <sys/random.h>
 #include <time.h>
@@ -13,10 +14,18 @@ static int64_t clock_ms(clockid_t clock)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
+int64_t env_system_clock_ms(void)
+{
+    return clock_ms(CLOCK_REALTIME);
+}
+
 static int64_t real_wall_ms(struct env *env)
 {
     (void)env;
-    return clock_ms(CLOCK_REALTIME);
+    int64_t ms = env_system_clock_ms();
+    if (ms < LIMIT_WALL_LEAST_MS)
+        return LIMIT_WALL_LEAST_MS;
+    return ms < LIMIT_WALL_MOST_MS ? ms : LIMIT_WALL_MOST_MS;
 }
 
 static int64_t real_mono_ms(struct env *env)

@@ -1,8 +1,9 @@
 /* Time and randomness as a struct, so that a simulator can be a second implementation.
  *
  * The real one (env_real) may be called on any thread. wall_ms is for what is stored or shown
- * (Unix milliseconds, UTC; it may jump); mono_ms never goes back and is for waiting. A loop
- * caches both once per tick; only code outside a loop asks here directly. */
+ * (Unix milliseconds, UTC; it may jump, within LIMIT_WALL_LEAST_MS and LIMIT_WALL_MOST_MS); mono_ms
+ * never goes back and is for waiting. A loop caches both once per tick; only code outside a loop
+ * asks here directly. */
 #pragma once
 
 #include <stddef.h>
@@ -15,6 +16,8 @@ struct env {
 };
 
 struct env *env_real(void);
+/* As the system's clock reads, which may be out of the bounds of wall_ms: only for telling so. */
+int64_t env_system_clock_ms(void);
 
 static inline int64_t env_wall_ms(struct env *env)
 {

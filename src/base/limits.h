@@ -1,6 +1,12 @@
 /* Every bound of the daemon, with its unit and what happens when it is full. */
 #pragma once
 
+/* The wall clock: a start is refused beyond, and a running process sees the bound. There is a
+ * thousand years of room above, as times that lie ahead of it are printed with a four-digit year.
+ */
+#define LIMIT_WALL_LEAST_MS 1000 /* 1970-01-01, but never 0, which often means none */
+#define LIMIT_WALL_MOST_MS INT64_C(221845392000000) /* 9000-01-01 */
+
 /* Taking in (contract, section 3): 413 beyond. */
 #define LIMIT_EVENTS_PER_REQUEST 10000
 #define LIMIT_REQUEST_BODY_BYTES (8 << 20)

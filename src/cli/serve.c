@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "daemon/supervisor.h"
+#include "daemon/watch.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -77,7 +78,7 @@ int command_serve(struct settings *s)
     o.reload = serve_reload;
     o.reload_context = &running;
     char *reason = NULL;
-    struct daemon *d = daemon_start(&o, &reason);
+    struct daemon *d = watch_clock_is_possible(&reason) ? daemon_start(&o, &reason) : NULL;
     if (!d) {
         status = command_fail(1, "%s", reason);
         free(reason);

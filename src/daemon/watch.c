@@ -3,10 +3,12 @@
 #include "daemon/watch.h"
 
 #include "base/alloc.h"
+#include "base/limits.h"
 #include "base/log.h"
 #include "base/waiter.h"
 #include "domain/clock.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <sys/timex.h>
 
@@ -24,9 +26,31 @@ struct watch {
     struct directory *directory;
     struct waiter answered;
     int64_t wall_less_mono_ms;
+    bool is_impossible; /* the clock's time, and that is logged */
     int64_t clients_due_mono_ms;
     int64_t tidy_due_mono_ms;
 };
+
+bool watch_clock_is_possible(char **ret_why)
+{
+    int64_t reads_ms = env_system_clock_ms();
+    struct buf why = {0};
+    if (reads_ms >= LIMIT_WALL_LEAST_MS && reads_ms <= LIMIT_WALL_MOST_MS)
+        return true;
+    buf_add_c(&why, "the system's clock reads ");
+    if (reads_ms >= CLOCK_FIRST_DAY * DAY_MS && reads_ms / DAY_MS <= CLOCK_LAST_DAY)
+        clock_print(&why, reads_ms);
+    else
+        buf_printf(&why, "%" PRId64 " s since 1970", reads_ms / 1000);
+    buf_add_c(&why, ", and must be from ");
+    clock_print(&why, LIMIT_WALL_LEAST_MS);
+    buf_add_c(&why, " to ");
+    clock_print(&why, LIMIT_WALL_MOST_MS);
+    buf_add_c(&why, ": set it (timedatectl set-time), and let chrony or systemd-timesyncd keep it");
+    *ret_why = xstrdup(buf_c(&why));
+    buf_free(&why);
+    return false;
+}
 
 /* The kernel knows whether somebody keeps its clock in step (adjtimex(2)). */
 static void warn_unsynchronized(void)
@@ -64,6 +88,17 @@ static void look_at_clock(struct watch *w)
 {
     int64_t now = env_wall_ms(w->env) - env_mono_ms(w->env);
     int64_t jump = now - w->wall_less_mono_ms;
+    char *why = NULL;
+    bool was_impossible = w->is_impossible;
+    w->is_impossible = !watch_clock_is_possible(&why);
+    if (w->is_impossible && !was_impossible)
+        log_error("clock_impossible", LOG_C("reason", why),
+                  LOG_C("effect", "the nearer of the two times is taken for now"));
+    free(why);
+    if (was_impossible && w->is_impossible) { /* the bound, which does not go on */
+        w->wall_less_mono_ms = now;
+        return;
+    }
     if (jump > -JUMP_MS && jump < JUMP_MS)
         return;
     log_warning("clock_jumped", LOG_INT("by_ms", jump),

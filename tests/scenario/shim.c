@@ -4,7 +4,7 @@
  * SHIM_DISK   names a control file. While it is there, what it says fails on the store's journal:
  *             "sync" fdatasync and fsync with EIO, "write" every write with EIO, "full" every
  *             write with ENOSPC.
- * SHIM_CLOCK  names a file of one int64, nanoseconds added to CLOCK_REALTIME; mapped, so that a
+ * SHIM_CLOCK  names a file of one int64, seconds added to CLOCK_REALTIME; mapped, so that a
  *             jump is seen by the very next reading.
  * SHIM_STOP   names a control file: "port count". While it is there, the process stops itself
  *             (SIGSTOP) before the count-th connection to that TCP port, and the file goes.
@@ -101,7 +101,7 @@ ssize_t pwritev(int fd, const struct iovec *parts, int count, off_t offset)
 
 /* --- the clock ------------------------------------------------------------------------------ */
 
-static int64_t added_ns(void)
+static int64_t added_s(void)
 {
     static const int64_t *mapped;
     if (!mapped) {
@@ -119,11 +119,8 @@ static int64_t added_ns(void)
 int clock_gettime(clockid_t clock, struct timespec *t)
 {
     int result = REAL(clock_gettime)(clock, t);
-    if (result == 0 && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE)) {
-        int64_t ns = (int64_t)t->tv_sec * 1000000000 + t->tv_nsec + added_ns();
-        t->tv_sec = ns / 1000000000;
-        t->tv_nsec = ns % 1000000000;
-    }
+    if (result == 0 && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE))
+        t->tv_sec += added_s();
     return result;
 }
 
