@@ -193,6 +193,8 @@ WRONG = [
     (["serve", "--smtp-url", "smtp://mail.example/x", "--mail-from", "me@here.example"], ["smtp-url"]),
     (["serve", "--mail-from", "me@here.example"], ["mail-from", "smtp-url"]),
     (["serve", "--operations-email", "me@here.example"], ["operations-email", "smtp-url"]),
+    (["serve", "--operations-email", "me@here..example", "--smtp-url", "smtp://127.0.0.1", "--mail-from", "a@b.example"],
+     ["operations-email", "name@domain"]),
     (["serve", "--smtp-password", "x"], ["smtp-password"]),
     (["serve", "--tls-cert", "/nonexistent"], ["tls-"]), (["serve", "--tls-key", "/nonexistent"], ["tls-"]),
     (["serve", "--log-format", "xml"], ["log-format"]), (["serve", "--log-level", "loud"], ["log-level"]),

@@ -256,7 +256,8 @@ def test_an_address_that_is_none_is_refused_and_null_clears_it(own_daemon, serve
     p = partner(daemon)
     path, api = "/api/v1/partners/" + p.partner_id, daemon.api()
     for wrong in ("nobody", "a b@c.example", "a@b@c", "a@b.example\r\nRCPT TO:<x@y>", "<a@b.example>", "", 7,
-                  "x" * 250 + "@b.example", "\u00fc@b.example", "a@b\u00fccher.example"):
+                  "x" * 250 + "@b.example", "\u00fc@b.example", "a@b\u00fccher.example",
+                  "a,b@c.example", "a@b..example", "a@.example", ".a@b.example", "a@b_c.example"):
         assert_problem(api.patch(path, {"OperationsEmail": wrong}), 400, "OperationsEmail")
     assert api.get(path).json["OperationsEmail"] == TO
     daemon.restart()
