@@ -9,22 +9,23 @@
 #include "api/route.h"
 #include "services/note_key_use.h"
 
-/* The key's text, from either header. False: none, or two that differ. */
-static bool key_text(struct http_request *r, struct str *ret)
+/* The key's text, from either header. NULL; else why it is not clear which key is meant. */
+static const char *key_text(struct http_request *r, struct str *ret)
 {
     struct str authorization = http_header(r, "authorization");
     struct str plain = http_header(r, "x-api-key");
     struct str bearer = STR_NONE;
     if (http_header_count(r, "authorization") > 1 || http_header_count(r, "x-api-key") > 1)
-        return false;
+        return "Authorization or X-Api-Key is there twice: send one key, once.";
     if (authorization.n > 7 && str_eq_nocase((struct str){authorization.p, 7}, "bearer "))
         bearer = str_trim((struct str){authorization.p + 7, authorization.n - 7});
     else if (authorization.p)
-        return false;
+        return "Authorization is there and is not Bearer <key>: send the key in it, or leave it "
+               "out and send X-Api-Key.";
     if (plain.p && bearer.p && !str_eq(plain, bearer))
-        return false;
+        return "Authorization and X-Api-Key hold two different keys: send one of them.";
     *ret = bearer.p ? bearer : plain;
-    return ret->p && ret->n;
+    return ret->n ? NULL : "The key is empty.";
 }
 
 static bool partner_enabled(struct call *c, uint32_t account_no)
@@ -40,18 +41,31 @@ static bool has_key(struct http_request *r)
     return http_header(r, "authorization").p || http_header(r, "x-api-key").p;
 }
 
+static bool refuse(struct call *c, int status, const char *detail)
+{
+    c->refusal.status = status;
+    c->refusal.detail = detail;
+    return false;
+}
+
 static bool authenticate(struct call *c)
 {
     struct str text;
     if (!has_key(c->r))
-        return person_authenticate(c);
-    if (!key_text(c->r, &text))
-        return false;
+        return person_authenticate(c) ||
+               refuse(c, 401,
+                      "This needs a key: send Authorization: Bearer <key> or X-Api-Key: <key>; or "
+                      "a session. There is no key, and the session is missing, wrong or over, or "
+                      "there are two different ones.");
+    const char *why = key_text(c->r, &text);
+    if (why)
+        return refuse(c, 401, why);
     int64_t now_ms = env_wall_ms(c->api->options.env);
     struct api_key *key = directory_key_by_text(c->api->options.directory, text);
     if (!key || api_key_is_over(key, now_ms)) {
         api_key_unref(key);
-        return false;
+        return refuse(c, 401,
+                      "The key is wrong, revoked or over. With a key, a session does not count.");
     }
     if (api_key_use(key, now_ms))
         key_note_use(c->api->options.control, key->id);
@@ -68,13 +82,6 @@ static bool from_own_page(const struct call *c)
 {
     bool reads = c->r->method == HTTP_GET || c->r->method == HTTP_HEAD;
     return !c->person.user_id.p || (person_same_origin(c) && (reads || person_csrf_good(c)));
-}
-
-static bool refuse(struct call *c, int status, const char *detail)
-{
-    c->refusal.status = status;
-    c->refusal.detail = detail;
-    return false;
 }
 
 /* Everything for an admin; else the route's scope. What is the installation's, not one
@@ -99,9 +106,7 @@ bool caller_judge(struct call *c)
     if (c->route->flags & ROUTE_PUBLIC)
         return true;
     if (!authenticate(c))
-        return refuse(c, 401,
-                      "This needs a key: send Authorization: Bearer <key> or X-Api-Key: <key>; or "
-                      "a session. It is missing, wrong, revoked or over.");
+        return false;
     c->authenticated = c->r->known = true;
     c->r->caller = c->key_id;
     c->r->account_no = c->key_account_no;

@@ -280,6 +280,20 @@ def test_what_is_no_credential(daemon, lines, world):
                 assert ask_key(daemon, {}, route, world[0], {name: OPERATOR_KEY, "partnerId": world[0]["PartnerId"]}) == 401, route
 
 
+def test_the_401_says_what_is_wrong_with_the_credentials(daemon, world):
+    good = daemon.api().post("/api/v1/partners/%s/keys" % world[0]["PartnerId"], {"Scopes": ["apps:read"]}).json["Key"]
+    owner = person(daemon, "owner", world[0]["PartnerId"])
+    other = person(daemon, "owner", world[0]["PartnerId"])
+    for headers, said in (({}, "This needs a key"),
+                          ({"Cookie": owner.cookie + "; " + other.cookie}, "two different ones"),
+                          ({"X-Api-Key": ""}, "empty"),
+                          ({"X-Api-Key": "wrong", "Cookie": owner.cookie}, "With a key, a session does not count"),
+                          ({"X-Api-Key": good, "Authorization": "Basic YTpi"}, "Authorization is there and is not Bearer"),
+                          ({"X-Api-Key": good, "Authorization": "Bearer " + OPERATOR_KEY}, "two different keys")):
+        answer = Key(daemon, headers).request("GET", "/api/v1/apps/nothing", headers=headers)
+        assert answer.status == 401 and said in answer.json["detail"], (headers, answer)
+
+
 def test_of_a_disabled_partner_nobody_gets_in(daemon, lines):
     account = Account(daemon)
     key = account.key(*every_scope(lines))
