@@ -1,8 +1,10 @@
-/* A bounded table of leaky buckets, by a keyed hash of the name: nobody can choose names that
- * meet. A set that is full gives up the bucket that is next to empty, which says least. */
+/* A bounded table of allowances (base/allowance.h), by a keyed hash of the name: nobody can choose
+ * names that meet. A set that is full gives up the bucket that is next to empty, which says least.
+ */
 #include "people/throttle.h"
 
 #include "base/alloc.h"
+#include "base/allowance.h"
 #include "base/env.h"
 #include "base/hash.h"
 
@@ -22,7 +24,7 @@ struct bucket {
 
 struct throttle {
     pthread_mutex_t lock;
-    struct throttle_rule rule;
+    struct allowance tries;
     struct hash_secret secret;
     struct bucket sets[SETS][WAYS];
 };
@@ -31,7 +33,7 @@ struct throttle *throttle_new(struct throttle_rule rule)
 {
     struct throttle *t = xcalloc(1, sizeof *t);
     pthread_mutex_init(&t->lock, NULL);
-    t->rule = rule;
+    t->tries = (struct allowance){rule.refill_ms, rule.tries * rule.refill_ms};
     env_random(env_real(), &t->secret, sizeof t->secret);
     return t;
 }
@@ -61,21 +63,11 @@ static struct bucket *take_over(struct throttle *t, struct key128 who)
     return least;
 }
 
-static int64_t later(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
-static int64_t wait_ms(const struct throttle *t, const struct bucket *b, int64_t now_ms)
-{
-    int64_t last_try = now_ms + (t->rule.tries - 1) * t->rule.refill_ms;
-    return b ? later(0, b->empty_at_ms - last_try) : 0;
-}
-
 int64_t throttle_wait_ms(struct throttle *t, struct str who, int64_t now_ms)
 {
     pthread_mutex_lock(&t->lock);
-    int64_t wait = wait_ms(t, find(t, hash_key128(&t->secret, who.p, who.n)), now_ms);
+    const struct bucket *b = find(t, hash_key128(&t->secret, who.p, who.n));
+    int64_t wait = allowance_wait(t->tries, b ? b->empty_at_ms : 0, now_ms);
     pthread_mutex_unlock(&t->lock);
     return wait;
 }
@@ -87,8 +79,8 @@ bool throttle_fail(struct throttle *t, struct str who, int64_t now_ms)
     struct bucket *b = find(t, key);
     if (!b)
         b = take_over(t, key);
-    b->empty_at_ms = later(b->empty_at_ms, now_ms) + t->rule.refill_ms;
-    bool say = wait_ms(t, b, now_ms) > 0 && now_ms >= b->quiet_until_ms;
+    b->empty_at_ms = allowance_use(t->tries, b->empty_at_ms, now_ms);
+    bool say = allowance_wait(t->tries, b->empty_at_ms, now_ms) > 0 && now_ms >= b->quiet_until_ms;
     if (say)
         b->quiet_until_ms = now_ms + SAID_EVERY_MS;
     pthread_mutex_unlock(&t->lock);

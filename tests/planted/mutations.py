@@ -374,5 +374,5 @@ plant("link_of_another_session", "authorization", "a link that one session began
       "src/api/identity.c", "&& str_is(l->flow.begun_by, session)", "",
       "scenario test_identity.py::test_a_link_is_ended_by_the_session_that_began_it")
 plant("wrong_tries_not_counted", "authorization", "passwords may be guessed as fast as can be",
-      "src/people/throttle.c", "b->empty_at_ms = later(b->empty_at_ms, now_ms) + t->rule.refill_ms;",
-      "b->empty_at_ms = later(b->empty_at_ms, now_ms);", "unit people")
+      "src/people/throttle.c", "b->empty_at_ms = allowance_use(t->tries, b->empty_at_ms, now_ms);",
+      "b->empty_at_ms = now_ms;", "unit people")
