@@ -91,7 +91,7 @@ static void app_certificate(const struct fields *f, int64_t now_ms, struct app *
         if (f->faults->count > before)
             return;
         if (!client_certificate_read(f->faults->arena, pem, &made, &why) ||
-            !client_certificate_fits(pem, key, now_ms, &key_fault, &why)) {
+            !client_certificate_fits(f->faults->arena, pem, key, now_ms, &key_fault, &why)) {
             problem_add(f->faults, str_of(key_fault ? "PrivateKey" : "Certificate"), "invalid",
                         "%s", why);
             return;

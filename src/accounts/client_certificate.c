@@ -10,7 +10,6 @@
 
 #define SUBJECT_BYTES_MAX 512
 #define CHAIN_MAX 8
-#define TOO_MANY "has more than 8 certificates behind the first"
 
 static BIO *reader_of(struct str text)
 {
@@ -99,29 +98,13 @@ static STACK_OF(X509) * chain_of(struct str pem, bool *ret_whole)
     return chain;
 }
 
-/* Of one that cannot be read, behind so many of the chain. */
-static const char *damage_behind(int count)
-{
-    static const char *const which[CHAIN_MAX] = {
-        "holds a 2nd certificate that cannot be read",
-        "holds a 3rd certificate that cannot be read",
-        "holds a 4th certificate that cannot be read",
-        "holds a 5th certificate that cannot be read",
-        "holds a 6th certificate that cannot be read",
-        "holds a 7th certificate that cannot be read",
-        "holds an 8th certificate that cannot be read",
-        "holds a 9th certificate that cannot be read",
-    };
-    return count < CHAIN_MAX ? which[count] : TOO_MANY;
-}
-
 static const char *pair_fault(X509 *x, EVP_PKEY *key, STACK_OF(X509) * chain)
 {
     const char *why = NULL;
     SSL_CTX *context = SSL_CTX_new(TLS_client_method());
     ASSERT(context);
     if (sk_X509_num(chain) > CHAIN_MAX)
-        why = TOO_MANY;
+        why = "has more than 8 certificates behind the first";
     else if (SSL_CTX_use_cert_and_key(context, x, key, chain, 1) != 1)
         why = ERR_reason_error_string(ERR_peek_last_error());
     ERR_clear_error();
@@ -129,8 +112,8 @@ static const char *pair_fault(X509 *x, EVP_PKEY *key, STACK_OF(X509) * chain)
     return why;
 }
 
-bool client_certificate_fits(struct str pem, struct str key_text, int64_t now_ms,
-                             bool *ret_key_fault, const char **ret_why)
+bool client_certificate_fits(struct arena *arena, struct str pem, struct str key_text,
+                             int64_t now_ms, bool *ret_key_fault, const char **ret_why)
 {
     X509 *x = first_certificate(pem);
     ASSERT(x); /* the caller has read it */
@@ -150,7 +133,9 @@ bool client_certificate_fits(struct str pem, struct str key_text, int64_t now_ms
     } else if (X509_check_purpose(x, X509_PURPOSE_SSL_CLIENT, 0) != 1) {
         why = "may not be used by TLS clients: its key usage says so";
     } else if (!whole) { /* receivers would refuse the rest of the chain alone */
-        why = damage_behind(sk_X509_num(chain));
+        why = arena_print(arena, "holds a certificate, number %d, that cannot be read",
+                          sk_X509_num(chain) + 2)
+                  .p;
     } else {
         why = pair_fault(x, key, chain);
     }

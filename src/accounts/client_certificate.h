@@ -10,6 +10,6 @@
 MUST_CHECK bool client_certificate_read(struct arena *arena, struct str pem,
                                         struct client_certificate *ret, const char **ret_why);
 /* Whether TLS takes both; the key is PEM without a password. *ret_key_fault: it is the key that is
- * wrong. */
-MUST_CHECK bool client_certificate_fits(struct str pem, struct str key, int64_t now_ms,
-                                        bool *ret_key_fault, const char **ret_why);
+ * wrong. *ret_why is static or the arena's. */
+MUST_CHECK bool client_certificate_fits(struct arena *arena, struct str pem, struct str key,
+                                        int64_t now_ms, bool *ret_key_fault, const char **ret_why);

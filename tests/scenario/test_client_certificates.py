@@ -172,11 +172,11 @@ def test_what_cannot_be_used_is_refused(daemon, place):
     def chain(*behind):
         return {**good, "Certificate": block + "".join(behind)}
     cases = [
-        (chain(junk), "Certificate", "a 2nd certificate that cannot be read"),
-        (chain(junk, block), "Certificate", "a 2nd certificate that cannot be read"),
-        (chain(block[:len(block) // 2]), "Certificate", "a 2nd certificate that cannot be read"),
-        (chain(block, begin), "Certificate", "a 3rd certificate that cannot be read"),
-        (chain(*[block] * 8, junk), "Certificate", "more than 8"),
+        (chain(junk), "Certificate", "number 2, that cannot be read"),
+        (chain(junk, block), "Certificate", "number 2, that cannot be read"),
+        (chain(block[:len(block) // 2]), "Certificate", "number 2, that cannot be read"),
+        (chain(block, begin), "Certificate", "number 3, that cannot be read"),
+        (chain(*[block] * 8, junk), "Certificate", "number 10, that cannot be read"),
         (chain(*[block] * 9), "Certificate", "more than 8"),
         ("yes", "ClientCertificate", "object"),
         ({}, "Certificate", "required"),
