@@ -38,7 +38,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define STOP_GRACE_MS 2000
+#define STOP_GRACE_MS 5000 /* for requests: the shortest TimeoutSeconds, and 2 s */
 
 /* --- start ---------------------------------------------------------------------------------- */
 
