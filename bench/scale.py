@@ -12,7 +12,8 @@ and 0.5 GB to fill: expect an hour and 50 GB for 100 million.
 
 Rates are of a whole run: taken in and durable (nothing to send), and sent to delivered and recorded.
 A start is timed from exec to the first callback that arrives, after SIGKILL with the journal at its
-bound. Memory is read when all that is done.
+bound. Memory is read when all that is done: the process's own, and with what it has mapped from
+files, of which the system drops what it needs room for.
 """
 import json
 import random
@@ -124,7 +125,18 @@ def days_of_reports():
     return [time.strftime("%Y-%m-%d", time.gmtime(now - 86400 * age)) for age in (DAYS - 1, 0)]
 
 
+def until_idle(daemon):
+    """Until its bundles are made."""
+    began, before = time.monotonic(), -1
+    while daemon.cpu_seconds() - before > 0.1:
+        before = daemon.cpu_seconds()
+        time.sleep(2)
+    row("idle after, s", "%.0f" % (time.monotonic() - began))
+
+
 def measure(both, rounds, port):
+    for one in both:
+        until_idle(one.daemon)
     for one in both * 2:
         one.take_in()
         one.send()
@@ -142,7 +154,8 @@ def measure(both, rounds, port):
             for one in both:
                 one.report(name, days_of_reports())
     for one in both:
-        one.note("memory, MiB", one.daemon.rss_mib())
+        one.note("memory, MiB", one.daemon.rss_mib("RssAnon"))
+        one.note("with mapped files, MiB", one.daemon.rss_mib())
         one.parts = memory_parts(one.daemon)
     for one in both:
         send_to(one.daemon, "http://127.0.0.1:%d/" % port)
@@ -152,7 +165,7 @@ def measure(both, rounds, port):
 
 
 def print_figures(small, large):
-    goals = {"taken": ">= 0.95", "end": ">= 0.95", "CPU": "", "kill": "<= 1.2, 1 s", "memory": "<= 1.3"}
+    goals = {"taken": ">= 0.95", "end": ">= 0.95", "CPU": "", "kill": "<= 1.2, 1 s", "memory": "<= 1.3", "with": ""}
     for what, values in large.figures.items():
         row(what, "%d: %s" % (large.callbacks, spread(values)), "%d: %s" % (small.callbacks, spread(small.figures[what])),
             statistics.median(values) / statistics.median(small.figures[what]), goals.get(what.split(" ")[0].rstrip(","), "<= 1.5"))

@@ -169,11 +169,11 @@ static void print_memory(struct buf *to, const struct store_numbers *n)
     } parts[] = {
         {"allocated", heap.used_bytes},       {"free", heap.kept_bytes},
         {"page_caches", n->page_cache_bytes}, {"memtables", n->memtable_bytes},
-        {"key_filters", n->filter_bytes},
+        {"key_filters", n->filter_bytes},     {"key_filters_mapped", n->mapped_filter_bytes},
     };
     buf_add_c(to,
               "# HELP postbackd_memory_bytes Memory by part: allocated in all, kept free by the "
-              "allocator, and of the allocated the largest parts.\n"
+              "allocator, of the allocated the largest parts, and what is mapped from files.\n"
               "# TYPE postbackd_memory_bytes gauge\n");
     for (size_t i = 0; i < ARRAY_LEN(parts); i++)
         buf_printf(to, "postbackd_memory_bytes{part=\"%s\"} %lld\n", parts[i].part, parts[i].bytes);

@@ -56,8 +56,9 @@ struct store_numbers { /* each number is exact at some moment of the last second
     struct timing_numbers timings[STORE_TIMINGS];
     /* Memory of the caches, as of the last work of the store's threads. */
     int64_t page_cache_bytes, memtable_bytes, filter_bytes;
-    enum store_refusal refusal;                  /* why events are refused */
-    int64_t refused[STORE_REFUSALS];             /* requests refused since the start, by reason */
+    int64_t mapped_filter_bytes;     /* of files, which the system may drop from memory */
+    enum store_refusal refusal;      /* why events are refused */
+    int64_t refused[STORE_REFUSALS]; /* requests refused since the start, by reason */
     int64_t disk_free_bytes, disk_reserve_bytes; /* 0: unknown */
     int64_t waiting_most, journal_most_bytes;    /* 0: no bound */
     /* Of a store that processes share; else nodes is 0. */

@@ -1,6 +1,6 @@
-/* A bundle at every step of its making: keys and panelists are found in exactly one of the sets
- * that are asked, and a panelist who is erased is in none of the tables. A plain array has the
- * right answers. */
+/* Bundles of two levels at every step of their making: keys and panelists are found in exactly one
+ * of the sets that are asked, and a panelist who is erased is in none of the tables. A plain array
+ * has the right answers. */
 #include "base/alloc.h"
 #include "base/env.h"
 #include "check.h"
@@ -13,10 +13,13 @@
 #include "store/sqlite/run.h"
 #include "store/sqlite/schema.h"
 
-#define SEGMENTS (2 * BUNDLE_SEGMENTS + 2) /* the last one is open */
+#define SEGMENTS (5 * BUNDLE_SEGMENTS + 2) /* the last one is open */
 #define EVENTS_EACH 20
+#define STEPS (5 * bundle_steps(1) + bundle_steps(2)) /* until nothing is due */
 #define EVENTS (SEGMENTS * EVENTS_EACH)
 #define PANELISTS 7
+#define SLICE_BITS BUNDLE_SLICE_BITS
+#define SLICES (1u << SLICE_BITS)
 /* One panelist has more events than a block has room for. */
 #define EVENTS_OF_LAST 600
 
@@ -70,9 +73,9 @@ static void add_segment(uint32_t segment)
     for (size_t i = first; i < first + EVENTS_EACH; i++) {
         keys[i] = (struct key_record){{rng_next(&rng), rng_next(&rng)}, i, event_of(i, 0)};
         if (i % 10 == 0) /* at the edges of slices */
-            keys[i].key.hi = (uint64_t)(i / 10 % BUNDLE_SLICES) << (64 - BUNDLE_SLICE_BITS);
+            keys[i].key.hi = (uint64_t)(i / 10 % SLICES) << (64 - SLICE_BITS);
         if (i % 10 == 1)
-            keys[i].key.hi = ((uint64_t)(i / 10 % BUNDLE_SLICES) << (64 - BUNDLE_SLICE_BITS)) - 1;
+            keys[i].key.hi = ((uint64_t)(i / 10 % SLICES) << (64 - SLICE_BITS)) - 1;
         for (size_t r = 0; r < repeats_of(i); r++)
             panelists[count++] = (struct panelist_record){hashes[i % PANELISTS], event_of(i, r)};
     }
@@ -92,7 +95,7 @@ static void begin(uint64_t seed)
         is_erased[i] = false;
     }
     /* the last one's blocks begin at the end of a slice */
-    hashes[PANELISTS - 1] = (UINT64_C(5) << (64 - BUNDLE_SLICE_BITS)) - 1;
+    hashes[PANELISTS - 1] = (UINT64_C(5) << (64 - SLICE_BITS)) - 1;
     for (uint32_t segment = 1; segment <= SEGMENTS; segment++)
         add_segment(segment);
     CHECK(!sql_failed(&sql));
@@ -106,24 +109,46 @@ static void end(void)
 
 /* --- checks ----------------------------------------------------------------------------------- */
 
-/* A slice's filter has the slice's keys. */
-static void check_filter(uint32_t bundle, unsigned slice, struct str bytes)
+static uint32_t known(void)
 {
-    struct filter filter;
-    size_t first = (bundle - BUNDLE_NO_FIRST) * BUNDLE_SEGMENTS * EVENTS_EACH;
-    CHECK(filter_load(&filter, bytes));
-    for (size_t i = first; i < first + BUNDLE_SEGMENTS * EVENTS_EACH; i++)
-        if (bundle_slice_of(keys[i].key.hi) == slice)
-            CHECK(filter_may_have(&filter, bundle_filter_key(keys[i].key)));
-    filter_free(&filter);
+    struct bundle_set newest;
+    return bundle_newest(&sql, &newest) ? newest.no : 0;
 }
 
-static void check_filters(void)
+static bool step_once(void)
 {
-    sqlite3_stmt *s = sql_prepare(&sql, "SELECT bundle,no,filter FROM slice");
-    while (sql_row(&sql, s))
-        check_filter((uint32_t)sql_int(s, 0), (unsigned)sql_int(s, 1), sql_str(s, 2));
-    sql_finalize(s);
+    return bundle_step(&sql, SEGMENTS, known());
+}
+
+/* A slice's filter has the slice's keys. */
+static void check_filter(const struct bundle_set *of, unsigned slice, struct str bytes)
+{
+    struct filter filter;
+    struct filter_line *lines = aligned_alloc(sizeof *lines, bytes.n);
+    size_t first = (of->first - 1) * EVENTS_EACH;
+    memcpy(lines, bytes.p, bytes.n);
+    CHECK(filter_view(&filter, (struct str){(char *)lines, bytes.n}));
+    for (size_t i = first; i < first + of->segments * EVENTS_EACH; i++)
+        if (bundle_slice_of(keys[i].key.hi, of->slice_bits) == slice)
+            CHECK(filter_may_have(&filter, bundle_filter_key(keys[i].key, of->slice_bits)));
+    free(lines);
+}
+
+/* Returns how many there are. */
+static size_t check_filters(void)
+{
+    size_t count = 0;
+    struct bundle_set of;
+    sqlite3_stmt *sets = bundle_prepare_sets(&sql, false);
+    while (bundle_next_set(&sql, sets, &of)) {
+        sqlite3_stmt *s = sql_prepare(&sql, "SELECT no,filter FROM slice WHERE bundle=?");
+        sql_bind_int(s, 1, of.no);
+        for (; sql_row(&sql, s); count++)
+            check_filter(&of, (unsigned)sql_int(s, 0), sql_str(s, 1));
+        sql_finalize(s);
+    }
+    sql_finalize(sets);
+    return count;
 }
 
 static void check_keys(void)
@@ -152,7 +177,7 @@ static void check_keys(void)
 /* The events of the panelist in the order of a search, compared with all events in turn. */
 static void check_panelist(size_t panelist, bool newest_first)
 {
-    enum { MOST = EVENTS_EACH * BUNDLE_SEGMENTS + 16 * EVENTS_OF_LAST };
+    enum { MOST = EVENTS * EVENTS_OF_LAST / PANELISTS };
     uint64_t *ids = xmalloc(2 * MOST * sizeof *ids);
     size_t at = 0;
     sqlite3_stmt *sets = bundle_prepare_sets(&sql, newest_first);
@@ -198,18 +223,33 @@ static void erase(size_t panelist)
 
 /* --- tests ------------------------------------------------------------------------------------ */
 
+static size_t sets_asked(void)
+{
+    size_t count = 0;
+    struct bundle_set of;
+    sqlite3_stmt *s = bundle_prepare_sets(&sql, false);
+    while (bundle_next_set(&sql, s, &of))
+        count++;
+    sql_finalize(s);
+    return count;
+}
+
+/* Four bundles of 16 segments become one of 64, and the fifth stays beside it. */
 static void every_step_answers_the_same(void)
 {
     begin(1);
     check_all();
-    for (unsigned step = 0; step < 2 * BUNDLE_STEPS; step++) {
-        CHECK(bundle_step(&sql, SEGMENTS, bundle_count(&sql)));
-        check_all();
+    for (unsigned step = 0; step < STEPS; step++) {
+        CHECK(step_once());
+        if (step < bundle_steps(1) || step % 13 == 0)
+            check_all();
     }
-    CHECK(!bundle_step(&sql, SEGMENTS, bundle_count(&sql)));
-    check_filters();
-    CHECK_EQ_UINT(bundle_count(&sql), 2);
-    CHECK_EQ_INT(sql_get_int(&sql, "SELECT count(*) FROM slice", 0), 2 * BUNDLE_SLICES);
+    CHECK(!step_once());
+    check_all();
+    CHECK_EQ_UINT(sets_asked(), 2 + SEGMENTS % BUNDLE_SEGMENTS);
+    CHECK_EQ_UINT(check_filters(), bundle_merge_steps(1) + bundle_merge_steps(2));
+    CHECK_EQ_INT(sql_get_int(&sql, "SELECT count(*) FROM slice", 0),
+                 bundle_merge_steps(1) + bundle_merge_steps(2));
     CHECK_EQ_INT(sql_get_int(&sql,
                              "SELECT count(*) FROM sqlite_schema WHERE type='table' AND"
                              " (name GLOB 'keys_*' OR name GLOB 'panelists_*')",
@@ -222,33 +262,48 @@ static void every_step_answers_the_same(void)
 
 static void whoever_is_erased_at_some_step_stays_so(void)
 {
-    for (unsigned after = 0; after <= BUNDLE_STEPS; after += 9) {
+    for (unsigned after = 0; after <= STEPS; after += 53) {
         size_t panelist = after % PANELISTS;
         begin(2 + after);
         for (unsigned step = 0; step < after; step++)
-            CHECK(bundle_step(&sql, SEGMENTS, bundle_count(&sql)));
+            CHECK(step_once());
         erase(panelist);
         check_all();
-        while (bundle_step(&sql, SEGMENTS, bundle_count(&sql)))
-            check_panelist(panelist, true);
+        for (unsigned step = 0; step_once(); step++)
+            if (step % 11 == 0)
+                check_panelist(panelist, true);
         check_all();
         end();
     }
 }
 
-static void segments_that_somebody_still_asks_are_kept(void)
+static int64_t keys_in(uint32_t set)
+{
+    char text[64];
+    snprintf(text, sizeof text, "SELECT sum(length(block))/32 FROM keys_%u", set);
+    return sql_get_int(&sql, text, 0);
+}
+
+/* Both levels: segments, and the bundles that were made of them. */
+static void sets_that_somebody_still_asks_are_kept(void)
 {
     begin(3);
-    for (unsigned step = 0; step < BUNDLE_SLICES; step++)
+    for (unsigned step = 0; step < bundle_merge_steps(1); step++)
         CHECK(bundle_step(&sql, SEGMENTS, 0));
     CHECK(!bundle_step(&sql, SEGMENTS, 0));
-    CHECK_EQ_UINT(bundle_count(&sql), 1);
-    for (uint32_t segment = 1; segment <= BUNDLE_SEGMENTS; segment++) {
-        char text[64];
-        snprintf(text, sizeof text, "SELECT count(*)>0 FROM keys_%u", segment);
-        CHECK_EQ_INT(sql_get_int(&sql, text, 0), 1);
-    }
-    CHECK(bundle_step(&sql, SEGMENTS, 1));
+    CHECK_EQ_UINT(known(), BUNDLE_NO_FIRST);
+    for (uint32_t segment = 1; segment <= BUNDLE_SEGMENTS; segment++)
+        CHECK_EQ_INT(keys_in(segment), EVENTS_EACH);
+    CHECK(bundle_step(&sql, SEGMENTS, BUNDLE_NO_FIRST));
+    for (unsigned step = bundle_merge_steps(1) + 1; step < STEPS - bundle_steps(2); step++)
+        CHECK(step_once());
+    uint32_t before = known();
+    for (unsigned step = 0; step < bundle_merge_steps(2); step++)
+        CHECK(bundle_step(&sql, SEGMENTS, before));
+    CHECK(!bundle_step(&sql, SEGMENTS, before));
+    for (uint32_t bundle = BUNDLE_NO_FIRST; bundle < BUNDLE_NO_FIRST + 4; bundle++)
+        CHECK_EQ_INT(keys_in(bundle), BUNDLE_SEGMENTS * EVENTS_EACH);
+    CHECK(step_once());
     end();
 }
 
@@ -257,8 +312,9 @@ static void an_open_segment_is_in_no_bundle(void)
     begin(4);
     CHECK(!bundle_step(&sql, BUNDLE_SEGMENTS, 0));
     CHECK(bundle_step(&sql, BUNDLE_SEGMENTS + 1, 0));
-    CHECK(!bundle_is_urgent(&sql, 2 * BUNDLE_SEGMENTS));
-    CHECK(bundle_is_urgent(&sql, 2 * BUNDLE_SEGMENTS + 1));
+    CHECK_EQ_UINT(bundle_urgent_steps(&sql, 2 * BUNDLE_SEGMENTS + 1), 0);
+    CHECK_EQ_UINT(bundle_urgent_steps(&sql, 2 * BUNDLE_SEGMENTS + 2), 1);
+    CHECK_EQ_UINT(bundle_urgent_steps(&sql, 5 * BUNDLE_SEGMENTS), 2);
     end();
 }
 
@@ -266,7 +322,7 @@ int main(void)
 {
     RUN(every_step_answers_the_same);
     RUN(whoever_is_erased_at_some_step_stays_so);
-    RUN(segments_that_somebody_still_asks_are_kept);
+    RUN(sets_that_somebody_still_asks_are_kept);
     RUN(an_open_segment_is_in_no_bundle);
     return check_done("bundles");
 }

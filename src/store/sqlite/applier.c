@@ -144,8 +144,7 @@ static void bundle_some(struct sqlite_store *s, struct bundling *b)
     struct apply *a = &s->apply;
     if (!has_room(s, b))
         return;
-    b->idle =
-        !bundle_step(&a->sql, a->segment.no, (uint32_t)atomic_load(&s->numbers.bundles_known));
+    b->idle = !bundle_step(&a->sql, a->segment.no, (uint32_t)atomic_load(&s->numbers.bundle_known));
     if (!sql_failed(&a->sql))
         return;
     if (is_damage(&a->sql)) {
@@ -187,7 +186,8 @@ static void handle(struct sqlite_store *s, struct request *r, struct bundling *b
     if (r->kind != REQUEST_PURGE) {
         apply_one(s, r->what);
         bundling->idle = false;
-        if (may_bundle(s, bundling) && bundle_is_urgent(&s->apply.sql, s->apply.segment.no))
+        unsigned urgent = bundle_urgent_steps(&s->apply.sql, s->apply.segment.no);
+        for (; urgent > 0 && may_bundle(s, bundling); urgent--)
             bundle_some(s, bundling);
     }
     free(r);

@@ -10,7 +10,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "store/sqlite/lookup.h"
+#include "store/sqlite/key_sets.h"
 #include "store/sqlite/run.h"
 #include "store/sqlite/run_merge.h"
 #include "store/sqlite/schema.h"
@@ -24,7 +24,7 @@ static void seal_segment(struct apply *a)
     struct filter filter;
     run_merge_all(&a->sql, a->segment.no);
     filter_init(&filter, (size_t)a->segment.keys);
-    lookup_fill_filter(&a->sql, a->segment.no, &filter);
+    key_sets_fill_filter(&a->sql, a->segment.no, &filter);
     sqlite3_stmt *s = sql_prepare(&a->sql, "UPDATE segment SET filter=? WHERE no=?");
     sql_bind_blob(s, 1, filter_bytes(&filter));
     sql_bind_int(s, 2, a->segment.no);

@@ -1,4 +1,4 @@
-/* The high half of a key selects the block, the low half six bits in it. Keys are SipHash values,
+/* The high half of a key selects the line, the low half seven bits in it. Keys are SipHash values,
  * so their bits need no further hash. */
 #include "store/sqlite/filter.h"
 
@@ -7,67 +7,91 @@
 
 #include <stdlib.h>
 
-#define BITS_PER_KEY 12u
-#define BLOCK_BITS 512u
-#define PROBES 6
+#define BITS_PER_KEY 16u
+#define LINE_BITS 480u
+#define PROBES 7
+#define PROBE_BITS 9 /* of the key, for each probe */
 
-_Static_assert(sizeof(struct filter_block) * 8 == BLOCK_BITS, "one cache line");
+_Static_assert(sizeof(struct filter_line) == 64, "one cache line");
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "filters are stored as they lie");
 
-static void filter_allocate(struct filter *f, size_t count)
+/* Each step is a bijection of the sum, so that any single wrong word changes its end. */
+static uint32_t sum_of(const struct filter_line *line)
 {
-    f->count = count;
-    f->blocks = aligned_alloc(sizeof *f->blocks, count * sizeof *f->blocks);
-    ASSERT(f->blocks != NULL);
+    uint64_t sum = UINT64_C(0x9e3779b97f4a7c15);
+    for (size_t i = 0; i < ARRAY_LEN(line->words); i++)
+        sum = (sum ^ line->words[i]) * UINT64_C(0xd6e8feb86659fd93);
+    return (uint32_t)(sum >> 32);
 }
 
 void filter_init(struct filter *f, size_t keys)
 {
-    filter_allocate(f, keys * BITS_PER_KEY / BLOCK_BITS + 1);
-    memset(f->blocks, 0, f->count * sizeof *f->blocks);
-}
-
-bool filter_load(struct filter *f, struct str bytes)
-{
-    if (bytes.n == 0 || bytes.n % sizeof *f->blocks != 0)
-        return false;
-    filter_allocate(f, bytes.n / sizeof *f->blocks);
-    memcpy(f->blocks, bytes.p, bytes.n);
-    return true;
-}
-
-struct str filter_bytes(const struct filter *f)
-{
-    return (struct str){(const char *)f->blocks, f->count * sizeof *f->blocks};
+    f->count = keys * BITS_PER_KEY / LINE_BITS + 1;
+    f->lines = aligned_alloc(sizeof *f->lines, f->count * sizeof *f->lines);
+    ASSERT(f->lines != NULL);
+    struct filter_line empty = {0};
+    empty.sum = sum_of(&empty);
+    for (size_t i = 0; i < f->count; i++)
+        f->lines[i] = empty;
 }
 
 void filter_free(struct filter *f)
 {
-    free(f->blocks);
+    free(f->lines);
     *f = (struct filter){0};
 }
 
-static struct filter_block *block_of(const struct filter *f, struct key128 key)
+struct str filter_bytes(const struct filter *f)
 {
-    return &f->blocks[(size_t)(((unsigned __int128)key.hi * f->count) >> 64)];
+    return (struct str){(const char *)f->lines, f->count * sizeof *f->lines};
+}
+
+bool filter_view(struct filter *f, struct str bytes)
+{
+    *f = (struct filter){0};
+    if (bytes.n == 0 || bytes.n % sizeof *f->lines != 0)
+        return false;
+    f->lines = (struct filter_line *)(uintptr_t)bytes.p;
+    f->count = bytes.n / sizeof *f->lines;
+    return true;
+}
+
+static struct filter_line *line_of(const struct filter *f, struct key128 key)
+{
+    return &f->lines[(size_t)(((unsigned __int128)key.hi * f->count) >> 64)];
+}
+
+static unsigned bit_of(struct key128 key, int probe)
+{
+    unsigned part = (unsigned)(key.lo >> (PROBE_BITS * probe)) % (1u << PROBE_BITS);
+    return (part * LINE_BITS) >> PROBE_BITS;
 }
 
 void filter_add(struct filter *f, struct key128 key)
 {
-    struct filter_block *block = block_of(f, key);
+    struct filter_line *line = line_of(f, key);
     for (int i = 0; i < PROBES; i++) {
-        unsigned bit = (unsigned)(key.lo >> (9 * i)) % BLOCK_BITS;
-        block->words[bit / 64] |= UINT64_C(1) << (bit % 64);
+        unsigned bit = bit_of(key, i);
+        line->words[bit / 32] |= UINT32_C(1) << (bit % 32);
     }
+    line->sum = sum_of(line);
 }
 
 bool filter_may_have(const struct filter *f, struct key128 key)
 {
-    const struct filter_block *block = block_of(f, key);
-    uint64_t all = 1;
+    if (f->count == 0)
+        return true;
+    const struct filter_line *line = line_of(f, key);
+    uint32_t all = 1;
     for (int i = 0; i < PROBES; i++) {
-        unsigned bit = (unsigned)(key.lo >> (9 * i)) % BLOCK_BITS;
-        all &= block->words[bit / 64] >> (bit % 64);
+        unsigned bit = bit_of(key, i);
+        all &= line->words[bit / 32] >> (bit % 32);
     }
-    return all;
+    return all || line->sum != sum_of(line);
+}
+
+void filter_prefetch(const struct filter *f, struct key128 key)
+{
+    if (f->count > 0)
+        __builtin_prefetch(line_of(f, key));
 }

@@ -28,6 +28,7 @@ bool lookup_open(struct event_lookup *l, const char *path, const char *vfs, char
         return false;
     schema_configure(&l->sql, false, SCHEMA_CACHE_KIB_READER);
     prepare(l);
+    key_sets_init(&l->keys, &l->sql, path);
     if (!sql_failed(&l->sql))
         return true;
     *ret_why = xstrdup(l->sql.why);
@@ -37,170 +38,18 @@ bool lookup_open(struct event_lookup *l, const char *path, const char *vfs, char
 
 void lookup_close(struct event_lookup *l)
 {
-    for (size_t i = 0; i < l->segment_count; i++)
-        filter_free(&l->segments[i].filter);
-    for (size_t i = 0; i < l->bundle_count; i++)
-        for (size_t slice = 0; slice < BUNDLE_SLICES; slice++)
-            filter_free(&l->bundles[i].slices[slice]);
-    free(l->segments);
-    free(l->bundles);
+    key_sets_free(&l->keys);
     sql_close(&l->sql);
     *l = (struct event_lookup){0};
 }
 
-/* --- keys ----------------------------------------------------------------------------------- */
-
-static size_t segment_capacity(void)
-{
-    return LIMIT_KEYS_PER_SEGMENT + 4 * LIMIT_MEMTABLE_EVENTS;
-}
-
-void lookup_fill_filter(struct sql *q, uint32_t segment, struct filter *filter)
-{
-    sqlite3_stmt *s = sql_prepare_f(q, "SELECT block FROM keys_%u", segment);
-    while (sql_row(q, s)) {
-        struct str block = sql_str(s, 0);
-        if (!run_block_good(q, RUN_KEYS, block))
-            break;
-        for (size_t i = 0; i < run_block_count(RUN_KEYS, block); i++) {
-            struct run_place place = run_block_place(RUN_KEYS, block, i);
-            filter_add(filter, (struct key128){place.major, place.minor});
-        }
-    }
-    sql_finalize(s);
-}
-
-/* Without a filter. */
-static struct key_segment *add_segment(struct event_lookup *l, uint32_t no)
-{
-    ASSERT(l->segment_count == 0 || l->segments[l->segment_count - 1].no < no);
-    l->segments =
-        xgrow(l->segments, &l->segment_capacity, l->segment_count + 1, sizeof *l->segments);
-    struct key_segment *segment = &l->segments[l->segment_count++];
-    *segment = (struct key_segment){.no = no};
-    return segment;
-}
-
-static void load_bundle(struct event_lookup *l)
-{
-    l->bundles = xgrow(l->bundles, &l->bundle_capacity, l->bundle_count + 1, sizeof *l->bundles);
-    struct key_bundle *bundle = &l->bundles[l->bundle_count];
-    *bundle = (struct key_bundle){.no = BUNDLE_NO_FIRST + (uint32_t)l->bundle_count++};
-    sqlite3_stmt *s = sql_prepare(&l->sql, "SELECT filter FROM slice WHERE bundle=? ORDER BY no");
-    sql_bind_int(s, 1, bundle->no);
-    for (size_t i = 0; i < BUNDLE_SLICES; i++) {
-        if (sql_row(&l->sql, s) && filter_load(&bundle->slices[i], sql_str(s, 0)))
-            continue;
-        filter_init(&bundle->slices[i], 0);
-        sql_damaged(&l->sql, "a bundle lacks a filter of its keys");
-    }
-    sql_finalize(s);
-}
-
-/* Loads the bundles that are not known yet. Returns how many there are. */
-static uint32_t load_bundles(struct event_lookup *l)
-{
-    uint32_t count = bundle_count(&l->sql);
-    while (l->bundle_count < count && !sql_failed(&l->sql))
-        load_bundle(l);
-    return count;
-}
-
-static void drop_segments(struct event_lookup *l, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        filter_free(&l->segments[i].filter);
-        sql_finalize(l->segments[i].find);
-    }
-    l->segment_count -= count;
-    memmove(l->segments, l->segments + count, l->segment_count * sizeof *l->segments);
-}
-
-static void follow_bundles(struct event_lookup *l)
-{
-    size_t known = l->bundle_count, merged = 0;
-    uint32_t count = load_bundles(l);
-    if (known == count)
-        return;
-    while (merged < l->segment_count && l->segments[merged].no <= count * BUNDLE_SEGMENTS)
-        merged++;
-    drop_segments(l, merged);
-    sql_release_cache(&l->sql);
-}
-
-void lookup_load_segments(struct event_lookup *l)
-{
-    if (l->segments_loaded)
-        return;
-    l->segments_loaded = true;
-    uint32_t count = load_bundles(l);
-    sqlite3_stmt *s = sql_prepare(&l->sql, "SELECT no,filter FROM segment WHERE no>? ORDER BY no");
-    sql_bind_int(s, 1, count * BUNDLE_SEGMENTS);
-    while (sql_row(&l->sql, s)) {
-        struct key_segment *segment = add_segment(l, (uint32_t)sql_int(s, 0));
-        if (filter_load(&segment->filter, sql_str(s, 1)))
-            continue;
-        filter_init(&segment->filter, segment_capacity());
-        lookup_fill_filter(&l->sql, segment->no, &segment->filter);
-    }
-    sql_finalize(s);
-    /* rebuilding a filter reads a million keys, which are not needed again */
-    sql_release_cache(&l->sql);
-}
-
-struct key_segment *lookup_open_segment(struct event_lookup *l, uint32_t no)
-{
-    lookup_load_segments(l);
-    follow_bundles(l);
-    for (size_t i = l->segment_count; i > 0; i--) {
-        if (l->segments[i - 1].no == no)
-            return &l->segments[i - 1];
-    }
-    struct key_segment *segment = add_segment(l, no);
-    filter_init(&segment->filter, segment_capacity());
-    return segment;
-}
-
-int64_t lookup_filter_bytes(const struct event_lookup *l)
-{
-    size_t bytes = 0;
-    for (size_t i = 0; i < l->segment_count; i++)
-        bytes += filter_bytes(&l->segments[i].filter).n;
-    for (size_t i = 0; i < l->bundle_count; i++)
-        for (size_t slice = 0; slice < BUNDLE_SLICES; slice++)
-            bytes += filter_bytes(&l->bundles[i].slices[slice]).n;
-    return (int64_t)bytes;
-}
-
-static bool find_record(struct event_lookup *l, uint32_t set, sqlite3_stmt **find,
-                        struct key128 key, struct key_found *ret)
+bool lookup_key(struct event_lookup *l, struct key128 key, struct key_found *ret)
 {
     struct key_record record;
-    if (!*find)
-        *find = run_prepare_find(&l->sql, set);
-    if (!run_find_key(&l->sql, *find, key, &record))
+    if (!key_sets_find(&l->keys, key, &record))
         return false;
     *ret = (struct key_found){.content = record.content, .id = record.id};
     return true;
-}
-
-/* Duplicates are mostly recent, so the newest are asked first. */
-bool lookup_key(struct event_lookup *l, struct key128 key, struct key_found *ret)
-{
-    lookup_load_segments(l);
-    for (size_t i = l->segment_count; i > 0; i--) {
-        struct key_segment *at = &l->segments[i - 1];
-        if (filter_may_have(&at->filter, key) && find_record(l, at->no, &at->find, key, ret))
-            return true;
-    }
-    unsigned slice = bundle_slice_of(key.hi);
-    for (size_t i = l->bundle_count; i > 0; i--) {
-        struct key_bundle *at = &l->bundles[i - 1];
-        if (filter_may_have(&at->slices[slice], bundle_filter_key(key)) &&
-            find_record(l, at->no, &at->find, key, ret))
-            return true;
-    }
-    return false;
 }
 
 /* --- events --------------------------------------------------------------------------------- */

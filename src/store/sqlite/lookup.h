@@ -2,23 +2,9 @@
  * a reader, the backup. */
 #pragma once
 
-#include "store/sqlite/bundle.h"
 #include "store/sqlite/event_row.h"
-#include "store/sqlite/filter.h"
+#include "store/sqlite/key_sets.h"
 #include "store/sqlite/schema.h"
-
-/* Where keys are looked up: a segment has one filter, a bundle one for each of its slices. */
-struct key_segment {
-    uint32_t no;
-    struct filter filter;
-    sqlite3_stmt *find;
-};
-
-struct key_bundle {
-    uint32_t no;
-    struct filter slices[BUNDLE_SLICES];
-    sqlite3_stmt *find;
-};
 
 struct key_found {
     uint64_t id;
@@ -41,28 +27,15 @@ struct event_lookup {
         uint64_t block;
         struct str bytes;
     } body_block; /* for lookup_next_body */
-    /* Ordered by number; empty before they are loaded. Segments that are in a bundle are left out.
-     */
-    struct key_segment *segments;
-    struct key_bundle *bundles;
-    size_t segment_count, segment_capacity, bundle_count, bundle_capacity;
-    bool segments_loaded;
+    struct key_sets keys;
 };
 
 /* Opens a reading connection. */
+/* `path` is kept. */
 MUST_CHECK bool lookup_open(struct event_lookup *l, const char *path, const char *vfs,
                             char **ret_why);
 void lookup_close(struct event_lookup *l);
 
-/* Adds all keys of a segment to a filter. */
-void lookup_fill_filter(struct sql *q, uint32_t segment, struct filter *filter);
-/* Loads the filters of all bundles and segments, and rebuilds the open one's, unless that is done.
- * The first look-up of a key does it, too, but it may read many megabytes. */
-void lookup_load_segments(struct event_lookup *l);
-int64_t lookup_filter_bytes(const struct event_lookup *l);
-/* The open segment, after a memtable with keys for it was applied; adds it if it is new. Bundles
- * that were completed meanwhile are asked from now on, and not their segments. */
-struct key_segment *lookup_open_segment(struct event_lookup *l, uint32_t no);
 bool lookup_key(struct event_lookup *l, struct key128 key, struct key_found *ret);
 
 /* The result borrows from the statement: valid until the next look-up of the same kind. */

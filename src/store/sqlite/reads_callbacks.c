@@ -11,6 +11,7 @@
 
 #include "store/sqlite/accepted.h"
 #include "store/sqlite/attempt_block.h"
+#include "store/sqlite/bundle.h"
 #include "store/sqlite/panelists.h"
 #include "store/sqlite/search.h"
 

@@ -67,7 +67,7 @@ static bool replay_apply(struct replay *r)
 {
     struct memtable *m = r->view->active;
     /* its keys are not added to a loaded filter, which would then miss them */
-    ASSERT(!r->view->lookup.segments_loaded);
+    ASSERT(!r->view->lookup.keys.is_loaded);
     m->last_accepted_ms = r->view->last_accepted_ms;
     if (!apply_memtable(r->apply, m))
         return false;

@@ -81,8 +81,10 @@ static const char version_1[] =
     "CREATE TABLE segment(no INTEGER PRIMARY KEY, keys INT NOT NULL,"
     " first_accepted_ms INT NOT NULL, last_accepted_ms INT NOT NULL, has_bodies INT NOT NULL,"
     " filter BLOB);"
-    /* Each bundle, how many of its steps are done, and the filters of its slices (bundle.h). */
-    "CREATE TABLE bundle(no INTEGER PRIMARY KEY, steps INT NOT NULL);"
+    /* Each bundle, whose keys it has, how many of its steps are done, and the filters of its slices
+     * (bundle.h). */
+    "CREATE TABLE bundle(no INTEGER PRIMARY KEY, level INT NOT NULL, first INT NOT NULL,"
+    " segments INT NOT NULL, slices INT NOT NULL, steps INT NOT NULL);"
     "CREATE TABLE slice(bundle INT, no INT, filter BLOB NOT NULL, PRIMARY KEY(bundle, no));"
     /* The runs of keys and panelists of each segment and bundle (run.h). */
     "CREATE TABLE run(set_no INT, no INT, events INT NOT NULL, PRIMARY KEY(set_no, no))"

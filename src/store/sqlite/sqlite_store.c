@@ -66,6 +66,7 @@ static void sqlite_numbers(struct store *store, struct store_numbers *ret)
         .page_cache_bytes = cache_bytes,
         .memtable_bytes = atomic_load(&n->memtable_bytes),
         .filter_bytes = atomic_load(&n->filter_bytes),
+        .mapped_filter_bytes = atomic_load(&n->mapped_filter_bytes),
         .refusal = refusal,
         .disk_free_bytes = atomic_load(&s->admission.free_bytes),
         .disk_reserve_bytes = atomic_load(&s->admission.reserve_now_bytes),

@@ -58,7 +58,8 @@ enum cache {
 struct numbers {
     atomic_llong accepted, delivered, dead, pending, oldest_pending_ms, queued_events,
         last_accepted_ms, retention_clock_ms, queued_bytes, memtable_events, memtable_bytes,
-        filter_bytes, bundles_known /* to look-ups of keys: bundle.h */, cache_bytes[CACHES];
+        filter_bytes, mapped_filter_bytes, bundle_known /* to look-ups of keys: bundle.h */,
+        cache_bytes[CACHES];
     struct timing timings[STORE_TIMINGS];
     atomic_bool failed;  /* the store has ended */
     atomic_bool blocked; /* SQLite cannot be written now */

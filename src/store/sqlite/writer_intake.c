@@ -77,8 +77,11 @@ bool writer_intake(struct sqlite_store *s, struct request *r)
     store_warn_of_clock(s->view.last_accepted_ms, batch->received_ms);
     if (r->decided == 0)
         batch->verdicts = arena_alloc(&batch->arena, batch->count * sizeof *batch->verdicts + 1);
-    for (; r->decided < batch->count && !writer_group_is_full(s); r->decided++)
+    for (; r->decided < batch->count && !writer_group_is_full(s); r->decided++) {
+        if (r->decided + 1 < batch->count)
+            key_sets_prefetch(&s->view.lookup.keys, batch->items[r->decided + 1].key);
         batch->verdicts[r->decided] = decide(s, &batch->items[r->decided], batch->received_ms);
+    }
     if (r->decided < batch->count)
         return false;
     batch->status = STORE_OK;

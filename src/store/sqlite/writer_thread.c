@@ -195,9 +195,9 @@ static void take_applied(struct sqlite_store *s, struct request *r)
         return; /* it stays: the journal has it and SQLite has not */
     }
     if (m->event_count > 0) {
-        struct key_segment *segment = lookup_open_segment(&s->view.lookup, m->segment);
+        struct filter *filter = key_sets_open_segment(&s->view.lookup.keys, m->segment);
         for (size_t i = 0; i < m->event_count; i++)
-            filter_add(&segment->filter, m->events[i].key);
+            filter_add(filter, m->events[i].key);
     }
     w->applied_generation = m->generation;
     atomic_fetch_sub(&s->numbers.memtable_events, (long long)m->event_count);
@@ -461,8 +461,11 @@ static void note_memory(struct sqlite_store *s)
     if (s->view.frozen)
         bytes += memtable_bytes(s->view.frozen);
     atomic_store_explicit(&n->memtable_bytes, (long long)bytes, memory_order_relaxed);
-    atomic_store(&n->bundles_known, (long long)s->view.lookup.bundle_count);
-    atomic_store(&n->filter_bytes, lookup_filter_bytes(&s->view.lookup));
+    const struct key_sets *keys = &s->view.lookup.keys;
+    size_t ordinary = 0, all = key_sets_filter_bytes(keys, &ordinary);
+    atomic_store(&n->bundle_known, (long long)keys->newest_bundle);
+    atomic_store(&n->filter_bytes, (long long)ordinary);
+    atomic_store(&n->mapped_filter_bytes, (long long)(all - ordinary));
     store_note_cache(s, &s->view.lookup.sql, CACHE_WRITER);
 }
 
@@ -559,7 +562,7 @@ static void gather_outcomes(struct sqlite_store *s, struct request_list *todo)
 static int64_t patience_ms(struct sqlite_store *s)
 {
     int64_t most_ms = wait_ms(s);
-    if (s->view.lookup.segments_loaded || (most_ms >= 0 && most_ms < FILTERS_QUIET_MS))
+    if (s->view.lookup.keys.is_loaded || (most_ms >= 0 && most_ms < FILTERS_QUIET_MS))
         return most_ms;
     return FILTERS_QUIET_MS;
 }
@@ -582,7 +585,7 @@ void *writer_main(void *arg)
         int64_t most_ms = patience_ms(s);
         struct request_list todo = queue_take_all(&s->to_writer, most_ms);
         if (!todo.first && most_ms != 0)
-            lookup_load_segments(&s->view.lookup);
+            key_sets_load(&s->view.lookup.keys);
         if (!todo.first && s->view.active->operations == 0)
             drop_spare(s);
         gather_outcomes(s, &todo);
