@@ -248,38 +248,42 @@ plant("trace_not_kept", "callbacks", "a callback forgets the traceparent of its 
 # --- keys and their filters ----------------------------------------------------------------------
 
 plant("filter_forgets_one_in_a_thousand", "keys", "one key in a thousand is missing from filters",
-      "src/store/sqlite/filter.c", "    struct filter_block *block = block_of(f, key);\n    for",
-      "    struct filter_block *block = block_of(f, key);\n    if (key.lo % 1000 == 7)\n"
+      "src/store/sqlite/filter.c", "    struct filter_line *line = line_of(f, key);\n    for",
+      "    struct filter_line *line = line_of(f, key);\n    if (key.lo % 1000 == 7)\n"
       "        return;\n    for", "unit sqlite_keys")
+plant("lost_bit_of_a_filter_is_believed", "keys", "a filter's lost bit takes a known key for a new one",
+      "src/store/sqlite/filter.c", "return all || line->sum != sum_of(line);", "return all;", "unit filters")
 plant("applied_keys_not_in_the_filter", "keys",
       "one key in a thousand is not in the running daemon's filter", "src/store/sqlite/writer_thread.c",
-      "filter_add(&segment->filter, m->events[i].key);",
-      "if (i % 1000 != 999)\n                filter_add(&segment->filter, m->events[i].key);",
+      "filter_add(filter, m->events[i].key);",
+      "if (i % 1000 != 999)\n                filter_add(filter, m->events[i].key);",
       "unit sqlite_keys")
-K = "src/store/sqlite/lookup.c"
+K = "src/store/sqlite/key_sets.c"
 plant("start_fills_the_filter_short", "keys", "a start leaves out the last key of each block", K,
       "i < run_block_count(RUN_KEYS, block); i++)", "i + 1 < run_block_count(RUN_KEYS, block); i++)",
       "unit sqlite_keys")
 plant("stored_filter_is_another_segments", "keys", "a closed segment's filter has no keys",
-      "src/store/sqlite/apply_keys.c", "lookup_fill_filter(&a->sql, a->segment.no, &filter);", "",
+      "src/store/sqlite/apply_keys.c", "key_sets_fill_filter(&a->sql, a->segment.no, &filter);", "",
       "unit sqlite_keys")
 plant("only_the_newest_segment_is_asked", "keys", "keys of closed segments are taken for new", K,
-      "if (filter_may_have(&at->filter, key) &&",
-      "if (i == l->segment_count && filter_may_have(&at->filter, key) &&", "unit sqlite_keys")
+      "if (!may_have(set, key))", "if (i != k->count || !may_have(set, key))", "unit sqlite_keys")
 plant("merge_loses_a_key", "keys", "a merge of runs leaves out one key in a thousand",
       "src/store/sqlite/run_merge.c", "run_writer_add(&writer, record);",
       "if (inputs.items[0].next_id % 1000 != 1)\n            run_writer_add(&writer, record);", "unit runs")
 B = "src/store/sqlite/bundle.c"
 plant("slice_ends_early", "keys", "merging into a bundle leaves out the last key of a slice", B,
-      "<< (64 - BUNDLE_SLICE_BITS)) - 1};", "<< (64 - BUNDLE_SLICE_BITS)) - 2};", "unit bundles")
+      "(UINT64_C(1) << shift) - 1};", "(UINT64_C(1) << shift) - 2};", "unit bundles")
 plant("erased_from_finished_bundles_only", "keys",
       "a panelist who is erased stays in a bundle that is being merged", B,
-      "\" UNION ALL SELECT no FROM bundle\",", "\" UNION ALL SELECT no FROM bundle WHERE steps>=64\",",
+      "SELECT DISTINCT set_no FROM run\");",
+      "SELECT DISTINCT set_no FROM run WHERE set_no NOT IN (SELECT no FROM bundle WHERE steps<slices)\");",
       "unit bundles")
-plant("segments_dropped_while_asked", "keys", "segments are dropped while look-ups still ask them", B,
-      "known < at.count)", "known > at.count)", "unit bundles")
+plant("segments_deleted_while_asked", "keys", "segments are deleted while look-ups still ask them", B,
+      "known < m.no)", "known > m.no)", "unit bundles")
+plant("bundle_asked_beside_its_bundle", "keys", "what became a bundle of a higher level is asked as well", B,
+      "h.level>m.level", "h.level>m.level+1", "unit bundles")
 plant("bundle_filter_asked_for_another_key", "keys", "a bundle's filter is asked for other bits than it has",
-      K, "bundle_filter_key(key)) &&", "key) &&", "unit sqlite_runs")
+      K, "*key = bundle_filter_key(*key, set->slice_bits);", "", "unit sqlite_runs")
 
 # --- fences --------------------------------------------------------------------------------------
 
