@@ -254,7 +254,7 @@ plant("filter_forgets_one_in_a_thousand", "keys", "one key in a thousand is miss
 plant("lost_bit_of_a_filter_is_believed", "keys", "a filter's lost bit takes a known key for a new one",
       "src/store/sqlite/filter.c", "return all || line->sum != sum_of(line);", "return all;", "unit filters")
 plant("applied_keys_not_in_the_filter", "keys",
-      "one key in a thousand is not in the running daemon's filter", "src/store/sqlite/writer_thread.c",
+      "one key in a thousand is not in the running daemon's filter", "src/store/sqlite/view.c",
       "filter_add(filter, m->events[i].key);",
       "if (i % 1000 != 999)\n                filter_add(filter, m->events[i].key);",
       "unit sqlite_keys")

@@ -2,6 +2,8 @@
  * call, where a write to a mapping would be a signal. */
 #include "store/sqlite/filter_memory.h"
 
+#include "base/alloc.h"
+#include "base/buf.h"
 #include "base/check.h"
 
 #include <fcntl.h>
@@ -13,8 +15,7 @@
 static int open_nameless(const char *database)
 {
     const char *slash = strrchr(database, '/');
-    char *folder = slash ? strndup(database, (size_t)(slash - database) + 1) : strdup(".");
-    ASSERT(folder != NULL);
+    char *folder = slash ? xprintf("%.*s", (int)(slash - database) + 1, database) : xstrdup(".");
     int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     free(folder);
     return fd;

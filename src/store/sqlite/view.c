@@ -335,6 +335,17 @@ void view_applied(struct view *v, const struct memtable *m)
     atomic_fetch_sub(&v->resends_unapplied, (long long)m->resends);
 }
 
+void view_let_go_frozen(struct view *v)
+{
+    const struct memtable *m = v->frozen;
+    if (m->event_count > 0) {
+        struct filter *filter = key_sets_open_segment(&v->lookup.keys, m->segment);
+        for (size_t i = 0; i < m->event_count; i++)
+            filter_add(filter, m->events[i].key);
+    }
+    v->frozen = NULL;
+}
+
 bool view_may_drop_bodies(struct view *v)
 {
     atomic_store(&v->bodies_go, true);

@@ -65,6 +65,8 @@ MUST_CHECK bool view_announce_resend(struct view *v);
 void view_resend_judged(struct view *v);
 /* Called by the applier: SQLite has the memtable's changes. */
 void view_applied(struct view *v, const struct memtable *m);
+/* The frozen memtable is in SQLite: look-ups find its keys there from now on. The caller has it. */
+void view_let_go_frozen(struct view *v);
 /* Called by the applier before it drops bodies. False: a resend that is not applied yet may need
  * some; no further resend is accepted until view_bodies_gone. */
 MUST_CHECK bool view_may_drop_bodies(struct view *v);

@@ -194,14 +194,9 @@ static void take_applied(struct sqlite_store *s, struct request *r)
         fail(s, s->apply.sql.why);
         return; /* it stays: the journal has it and SQLite has not */
     }
-    if (m->event_count > 0) {
-        struct filter *filter = key_sets_open_segment(&s->view.lookup.keys, m->segment);
-        for (size_t i = 0; i < m->event_count; i++)
-            filter_add(filter, m->events[i].key);
-    }
+    view_let_go_frozen(&s->view);
     w->applied_generation = m->generation;
     atomic_fetch_sub(&s->numbers.memtable_events, (long long)m->event_count);
-    s->view.frozen = NULL;
     bool is_kept = m->entry_count >= SPARE_MEMTABLE_ENTRIES &&
                    memtable_bytes(m) <= s->memtable_bytes + s->memtable_bytes / 2;
     if (is_kept && !w->spare)
