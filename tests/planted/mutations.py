@@ -280,10 +280,12 @@ plant("erased_from_finished_bundles_only", "keys",
       "unit bundles")
 plant("segments_deleted_while_asked", "keys", "segments are deleted while look-ups still ask them", B,
       "known < m.no)", "known > m.no)", "unit bundles")
+plant("bundle_asked_before_it_is_whole", "keys", "a bundle takes its segments' place with its first slices", B,
+      "WHERE steps>=slices ORDER BY no DESC", "WHERE steps>0 ORDER BY no DESC", "unit key_sets")
 plant("bundle_asked_beside_its_bundle", "keys", "what became a bundle of a higher level is asked as well", B,
       "h.level>m.level", "h.level>m.level+1", "unit bundles")
 plant("bundle_filter_asked_for_another_key", "keys", "a bundle's filter is asked for other bits than it has",
-      K, "*key = bundle_filter_key(*key, set->slice_bits);", "", "unit sqlite_runs")
+      K, "*key = bundle_filter_key(*key, set->slice_bits);", "", "unit key_sets")
 
 # --- fences --------------------------------------------------------------------------------------
 
