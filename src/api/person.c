@@ -1,4 +1,5 @@
-/* Cookies, CSRF and the shapes of people; see person.h. */
+/* Finds a request's session by its cookie, checks that the request comes from our own page, and
+ * prints people; see person.h. */
 #include "api/person.h"
 
 #include "accounts/directory.h"

@@ -1,4 +1,5 @@
-/* The query string: percent-decoded parameters. */
+/* The query string: percent-decoded parameters, and readers for those that many routes
+ * take, such as `limit` and `after`. What a value of `after` means: services/cursor.h. */
 #pragma once
 
 #include "api/call.h"

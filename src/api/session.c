@@ -1,4 +1,5 @@
-/* Signing in and out, and changes to the current session: the password, and acting as a partner. */
+/* Signing in and out, and changes to the current session: the password, and acting as a partner.
+ * A request's session is checked in api/person.c, and whether it is allowed in api/caller.h. */
 #include "api/internal.h"
 #include "api/route.h"
 #include "api/sign_in.h"

@@ -1,6 +1,7 @@
 /* Exact decimal money.
  *
- * An amount is a whole number of millionths in 64 bits; products and sums use 128 bits. Parsing
+ * An amount is a whole number of millionths in 64 bits; products and sums use 128 bits.
+ * money_reward rounds a reward to the app's decimals, and no other function rounds one. Parsing
  * never loops over an exponent, it only moves the point, so "1e999999999" costs the same as "1". */
 #include "domain/money.h"
 

@@ -1,4 +1,5 @@
-/* The clock that retention uses; see retention_clock.h. */
+/* The clock that retention uses; see retention_clock.h. Which old data is dropped by it:
+ * store/sqlite/purge.c and store/postgresql/pg_keeper.c. */
 #include "domain/retention_clock.h"
 
 static int64_t lesser(int64_t a, int64_t b)

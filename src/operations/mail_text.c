@@ -1,4 +1,5 @@
-/* A message as a mail: the subject, a line, then the text. */
+/* Writes every message as a mail: the subject, a line, then the text. The webhook's JSON of the
+ * same message: notice.c. */
 #include "operations/notice.h"
 
 #include "base/plain_text.h"

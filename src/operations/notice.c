@@ -1,4 +1,5 @@
-/* One endpoint's texts. The message's bytes are fixed before it is first sent: each repetition
+/* The two JSON texts of a notice: the document for the store, and the body of the webhook. The text
+ * of the mail: mail_text.c. A message's bytes are fixed before it is first sent: each repetition
  * says the same under the same id. */
 #include "operations/running.h"
 

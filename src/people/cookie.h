@@ -1,4 +1,6 @@
-/* The Cookie header (RFC 6265, section 5.4), read for one name. Pure. */
+/* Reads one cookie's value out of the Cookie header (RFC 6265, section 5.4). Pure. Which session
+ * the value names: api/person.c. Whether the request is allowed, also after access was revoked:
+ * api/caller.h. */
 #pragma once
 
 #include "base/str.h"

@@ -1,4 +1,5 @@
-/* Opaque positions in lists. */
+/* Opaque positions in lists: the `after` of a request and the `Next` of its answer. The parameter
+ * is read in api/query.c. */
 #pragma once
 
 #include "base/buf.h"
