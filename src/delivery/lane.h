@@ -230,13 +230,13 @@ void lane_settle_place(const struct lane *lane, struct schedule_place *place);
 /* --- deciding (lane_decide.c) ------------------------------------------------------------ */
 
 enum lane_action {
-    LANE_WAIT,  /* for wake_mono_ms, for `needs`, or for exchanges under way */
-    LANE_START, /* take a callback and start its attempt */
-    LANE_SKIP,  /* take a callback and record it as skipped */
-    LANE_PAGE,  /* ask the store for a page: page_* */
-    LANE_DROP,  /* give queued callbacks back to the store */
-    LANE_LEAVE, /* give the lane to its new */
-    LANE_FORGET,
+    LANE_WAIT,   /* for wake_mono_ms, for `needs`, or for exchanges under way */
+    LANE_START,  /* take a callback and start its attempt */
+    LANE_SKIP,   /* take a callback and record it as skipped */
+    LANE_PAGE,   /* ask the store for a page: page_* */
+    LANE_DROP,   /* give queued callbacks back to the store */
+    LANE_LEAVE,  /* give the lane to its new loop */
+    LANE_FORGET, /* free the lane: it has long been idle */
 };
 enum lane_need { LANE_NEEDS_SEAT = 1, LANE_NEEDS_DESTINATION = 2, LANE_NEEDS_ROOM = 4 };
 
