@@ -19,7 +19,7 @@ def excused(heading):
 
 WHOLE = excused("Tables of the whole installation")
 LOCAL_INDEXES = excused("Indexes that do not begin with the account")
-FILES = excused("Statements that some of them do not know")
+FILES = excused("Statements that some engines refuse")
 
 
 @pytest.fixture
