@@ -57,6 +57,14 @@ void checks_accepted(struct sim *sim, const struct entry *e)
         sim_witness(sim, event->account_no, event->original_no)->reversal_no = event->event_no;
 }
 
+/* Its schedule begins again, by a resend. */
+static void begin_run(const struct sim *sim, struct witness *w)
+{
+    w->run_starts = w->run_allows = 0;
+    w->run_began_mono_ms = sim->mono_ms;
+    w->run_forward_ms = sim->clock.forward_ms;
+}
+
 void checks_resent(struct sim *sim, uint32_t account_no, uint64_t event_no, bool was_final,
                    bool was_delivered)
 {
@@ -66,14 +74,11 @@ void checks_resent(struct sim *sim, uint32_t account_no, uint64_t event_no, bool
     w->owed = true;
     w->asked_meanwhile = true;
     if (was_final && !was_delivered) {
-        w->run_starts = w->run_allows = 0;
-        w->run_began_mono_ms = sim->mono_ms;
-        w->run_forward_ms = sim->clock.forward_ms;
+        begin_run(sim, w);
         w->final = false;
         w->state = CALLBACK_PENDING;
-    } else { /* if its try under way, or on its way to the store, is the last, it begins anew */
-        w->run_allows += 1 + (w->under_way || w->final ? sim->schedule.steps + 1 : 0);
     }
+    w->run_allows += was_delivered; /* if it waits, its place in the schedule stays */
     w->run_resent = true;
 }
 
@@ -449,6 +454,7 @@ void checks_durable(struct sim *sim, const struct outcome *o)
     w->was_dead |= o->state == CALLBACK_DEAD;
     bool anew = w->resend_no > o->resend_no; /* a resend that it does not answer */
     bool was_final = o->state == CALLBACK_DEAD || o->state == CALLBACK_SKIPPED;
+    bool is_delivered = o->state == CALLBACK_DELIVERED && w->state != CALLBACK_DELIVERED;
     w->state = o->state;
     if (w->is_erased && o->state == CALLBACK_PENDING) {
         w->state = CALLBACK_SKIPPED;
@@ -456,6 +462,9 @@ void checks_durable(struct sim *sim, const struct outcome *o)
     } else if (anew && !w->is_erased) {
         w->state = was_final ? CALLBACK_PENDING : o->state;
         w->asked = true;
+        if (was_final)
+            begin_run(sim, w);
+        w->run_allows += is_delivered;
     }
     if (!anew)
         w->resend_no = 0;

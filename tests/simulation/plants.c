@@ -42,6 +42,7 @@ const struct plant plants[] = {
     {"one_410_disables", CHECK_GONE},
     {"disabled_lane_tries", CHECK_GONE},
     {"skips_what_waits_for_enabling", CHECK_SKIPPED},
+    {"resend_adds_an_attempt", CHECK_TRIES},
 };
 const size_t plant_count = ARRAY_LEN(plants);
 
@@ -221,6 +222,15 @@ WRAP(struct lane_decision, lane_decide, const struct lane *lane, const struct la
     if (is("suspended_lane_keeps_all") && lane->window.suspended && what.action == LANE_DROP)
         what = (struct lane_decision){.action = LANE_WAIT, .wake_mono_ms = now->mono_ms + 1000};
     return what;
+}
+
+/* The place in the schedule of a callback that waits should stay. */
+WRAP(void, life_resend, struct callback_life *s, int64_t due_ms,
+     const struct callback_life *original)
+{
+    __real_life_resend(s, due_ms, original);
+    if (is("resend_adds_an_attempt") && s->place.failed_attempts > 0)
+        s->place.failed_attempts--;
 }
 
 WRAP(void, memory_moved, struct memory_store *m, const struct entry *e, enum callback_state from)

@@ -66,7 +66,7 @@ struct witness {
     int64_t due_ms;                         /* wall: no try before that, unless asked for by hand */
     int64_t not_before_ms;                  /* wall: its last try's Retry-After */
     int64_t last_start_ms;                  /* monotonic */
-    int32_t starts, run_starts, run_allows; /* run: since it was accepted, or resent when final */
+    int32_t starts, run_starts, run_allows; /* run: since its schedule began */
     bool steady;                            /* its lane's receiver is up and stays so */
     bool under_way, seen;
     bool final; /* decided; perhaps not yet durable */
