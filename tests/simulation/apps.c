@@ -84,6 +84,22 @@ static struct app *make(const struct sim *sim, uint32_t app_no, uint64_t version
     return app;
 }
 
+static int host_of(const struct app *app, enum lane_kind kind)
+{
+    return app->url[kind].p ? url_host(&app->parsed[kind]) : -1;
+}
+
+/* Loops ask for a URL when they run: one that is back by then has not changed for them. */
+static void move_lane(const struct sim *sim, struct lane_witness *l, int from_host, int to_host)
+{
+    if (l->moved_round != sim->rounds) {
+        l->moved_round = sim->rounds;
+        l->moved_from_host = from_host;
+        l->moved_before_ms = l->moved_ms;
+    }
+    l->moved_ms = to_host == l->moved_from_host ? l->moved_before_ms : sim->mono_ms;
+}
+
 void apps_publish(struct sim *sim, uint32_t app_no)
 {
     struct app *old = sim->apps[app_no - 1];
@@ -91,7 +107,7 @@ void apps_publish(struct sim *sim, uint32_t app_no)
     struct app *app = make(sim, app_no, old ? old->version + 1 : 1);
     for (enum lane_kind k = LANE_SUCCESS; old && k < LANE_KINDS; k++)
         if (!str_eq(old->url[k], app->url[k]))
-            sim->lanes[lane_of(app_no, k)].moved_ms = sim->mono_ms;
+            move_lane(sim, &sim->lanes[lane_of(app_no, k)], host_of(old, k), host_of(app, k));
     sim->apps[app_no - 1] = app;
     if (old)
         app_unref(old);

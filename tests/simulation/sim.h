@@ -104,6 +104,9 @@ struct lane_witness {
     int64_t answered_ms;                 /* monotonic: the last answer that was no failure of it */
     int64_t reopened_ms, reopened_at_ms; /* by such an answer; wall, monotonic */
     int64_t drained_due_ms;              /* after an outage: how far what waited has been tried */
+    uint64_t moved_round;                /* the round of the loops in which its URL was changed */
+    int moved_from_host;                 /* before that round: its URL's host; -1: it had none */
+    int64_t moved_before_ms;             /* before that round: moved_ms */
 };
 
 enum checker {
@@ -238,6 +241,7 @@ struct sim {
     struct plan plan;
     struct rng rng; /* the world's chances; delivery has its own */
     int64_t mono_ms;
+    uint64_t rounds; /* the loops have run so often: between two of them, they hear of nothing */
     struct sim_clock clock;
     struct timeline timeline;
     struct env env;

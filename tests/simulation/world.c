@@ -102,6 +102,7 @@ static bool run_moment(struct sim *sim)
         if (sim->crash_due)
             return true;
     }
+    sim->rounds++;
     for (size_t i = 0; i < sim->loop_count; i++)
         any |= run_loop(sim, &sim->loops[i]);
     return any;
@@ -266,6 +267,7 @@ struct sim *sim_open(uint64_t seed, const struct plan *plan)
     sim->apps_of_account = sim->plan.outage_partners ? 1 : 4;
     rng_seed(&sim->rng, seed);
     sim->mono_ms = SIM_START_MONO_MS;
+    sim->rounds = 1;
     sim->env = (struct env){env_wall, env_mono, env_bytes};
     if (sim->plan.outage_partners)
         outage_choose(sim);
