@@ -415,6 +415,40 @@ static void a_resent_reversal_waits_for_its_original(struct subject *s)
     CHECK_CSTR(due_now(s, LANE_A_OFFER), "2");
 }
 
+/* Its lane has the reversal from an earlier resend, and goes on with it (docs/state.md). */
+static void a_held_back_resend_outlives_the_run_before_it(struct subject *s)
+{
+    struct candidate items[2] = {item(EVENT_OFFER_COMPLETED, "o-1"), reversal("x-1", "o-1")};
+    struct verdict v[2];
+    REQUIRE(subject_submit(s, items, 2, BASE_MS, v) == STORE_OK);
+    (void)check_owed_one(s, 1, false, false, 0, 0);
+    struct outcome original = outcome_of(ACCOUNT_A, 1, LANE_OFFER, APP_A1, 1, CALLBACK_DEAD, 0);
+    struct outcome reversed = outcome_of(ACCOUNT_A, 2, LANE_OFFER, APP_A1, 1, CALLBACK_DEAD, 0);
+    record_one(s, original);
+    (void)check_owed_one(s, 2, false, false, 0, 0);
+    record_one(s, reversed);
+    CHECK_EQ_INT(subject_resend(s, ACCOUNT_A, "x-1", BASE_MS + 10), STORE_OK);
+    reversed.resend_no = check_owed_one(s, 2, true, false, 1, 0);
+    CHECK_EQ_INT(subject_resend(s, ACCOUNT_A, "o-1", BASE_MS + 11), STORE_OK);
+    original.resend_no = check_owed_one(s, 1, true, false, 1, 0);
+    CHECK_EQ_INT(subject_resend(s, ACCOUNT_A, "x-1", BASE_MS + 12), STORE_OK);
+    CHECK_CSTR(due_now(s, LANE_A_OFFER), "1");
+    for (int32_t number = 2; number <= 3; number++) {
+        reversed.attempt.number = number;
+        reversed.state = number == 2 ? CALLBACK_PENDING : CALLBACK_DEAD;
+        reversed.reason = number == 2 ? REASON_NONE : REASON_ATTEMPTS;
+        record_one(s, reversed);
+        CHECK_EQ_INT(row_of(s, ACCOUNT_A, "x-1").state, CALLBACK_PENDING);
+        CHECK_CSTR(due_now(s, LANE_A_OFFER), "1");
+    }
+    original.attempt.number = 2;
+    original.state = CALLBACK_DELIVERED;
+    original.reason = REASON_NONE;
+    record_one(s, original);
+    CHECK(check_owed_one(s, 2, true, false, 3, 0) > reversed.resend_no);
+    CHECK_CSTR(due_now(s, LANE_A_OFFER), "2");
+}
+
 static void a_reversal_of_a_final_one_is_due_at_once(struct subject *s)
 {
     CHECK_EQ_INT(submit_one(s, item(EVENT_OFFER_COMPLETED, "o-1")).kind, VERDICT_ACCEPTED);
@@ -483,6 +517,7 @@ void run_callback_tests(void)
     RUN_FRESH(a_page_knows_of_resends);
     RUN_FRESH(a_reversal_waits_for_its_original);
     RUN_FRESH(a_resent_reversal_waits_for_its_original);
+    RUN_FRESH(a_held_back_resend_outlives_the_run_before_it);
     RUN_FRESH(a_reversal_of_a_final_one_is_due_at_once);
     RUN_FRESH(waiting_callbacks_survive);
 }
