@@ -114,7 +114,7 @@ void dispatcher_settle_probe(struct dispatcher *d, struct lane *lane)
 {
     struct destination *to = lane->destination;
     bool asks = lane->scans.is_asked && lane->scans.kind == PAGE_PROBE;
-    if (to && to->probe_holder == lane && !asks && !lane->probe.is_ready && lane->in_flight == 0)
+    if (to && to->probe_holder == lane && !asks && !lane->probe.is_ready)
         give_probe_back(d, to, lane);
 }
 

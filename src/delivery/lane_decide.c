@@ -106,7 +106,12 @@ static struct lane_decision decide_open(const struct lane *lane, const struct la
 static bool destination_allows(const struct lane *lane, const struct lane_now *now)
 {
     const struct destination *to = lane->destination;
-    return to->dead ? destination_grants_probe(to, lane, now->mono_ms) : destination_has_seat(to);
+    if (!to->dead)
+        return destination_has_seat(to);
+    /* Only a resend goes before the time. If it has left memory, the lane may still hold the probe
+     * that it was given for the resend. */
+    return destination_grants_probe(to, lane, now->mono_ms) &&
+           (lane->probe.is_resend || now->mono_ms >= to->probe_mono_ms);
 }
 
 /* Decides about the callback that is ready for a shut lane's attempt: it starts, waits, or is no

@@ -177,6 +177,42 @@ static void a_dead_host_is_tried_once_though_the_lane_moves(void)
     world_close(w);
 }
 
+static struct world_answer hangs_for_1(struct world *w, const struct exchange *x, uint32_t app)
+{
+    if (app == 1)
+        return (struct world_answer){ATTEMPT_TIMEOUT, 0, MINUTE, -1};
+    return world_refused(w, x, app);
+}
+
+/* A resend of its lane is next at a dead host, and waits for the lane's try under way. If it is
+ * given back to the store, other lanes need not wait for that try. */
+static void a_dropped_resend_gives_back_the_turn_at_a_dead_host(void)
+{
+    struct world *w = world_open(1, "1h,1h");
+    w->answer = hangs_for_1;
+    for (uint32_t app = 1; app <= 5; app++) {
+        world_set_app(w, app, 1);
+        world_accept(w, app, 1);
+        if (app > 1)
+            world_accept(w, app, 2);
+    }
+    world_run(w, SECOND);
+    CHECK_EQ_INT(w->starts, 1 + DESTINATION_DEAD_FAILURES);
+    world_accept(w, 1, 2);
+    world_accept(w, 2, 3);
+    world_resend(w, world_row(w, 1, 2));
+    world_run(w, SECOND);
+    world_set_app(w, 1, 1)->enabled = false;
+    delivery_app_changed(w->delivery, 1);
+    world_run(w, SECOND);
+    CHECK_EQ_INT(w->starts, 1 + DESTINATION_DEAD_FAILURES);
+    world_run(w, 5 * SECOND);
+    CHECK_EQ_INT(world_row(w, 2, 3)->life.attempts, 1);
+    CHECK_EQ_INT(w->tries[1], 1);
+    CHECK_EQ_INT(w->in_flight, 1); /* it hangs all the while */
+    world_close(w);
+}
+
 static struct world_answer fails_for_1(struct world *w, const struct exchange *x, uint32_t app)
 {
     return app == 1 ? world_always_500(w, x, app) : world_ok(w, x, app);
@@ -221,6 +257,7 @@ int main(void)
     RUN(what_was_to_be_skipped_keeps_its_time);
     RUN(pages_under_way_leave_room_for_new_callbacks);
     RUN(a_dead_host_is_tried_once_though_the_lane_moves);
+    RUN(a_dropped_resend_gives_back_the_turn_at_a_dead_host);
     RUN(a_tick_starts_a_bounded_number);
     return check_done("delivery_order");
 }

@@ -277,6 +277,33 @@ static void resends_of_a_shut_lane_are_next_one_at_a_time(void)
     bench_close(&b);
 }
 
+/* A resend may go before the time of a dead host's next try; nothing else may in its stead. */
+static void a_dropped_resend_leaves_no_early_try(void)
+{
+    struct bench b;
+    bench_open(&b);
+    offer(&b, 1);
+    struct callback *first = lane_take(b.lane);
+    while (!destination_failed(b.destination, false, start.mono_ms, &b.rng))
+        ;
+    int64_t probe = b.destination->probe_mono_ms - start.mono_ms;
+    CHECK(offer_resend(&b, 2, 0));
+    CHECK_EQ_INT(decide(&b, 0), LANE_WAIT); /* for the first */
+    struct lane_settings s = b.lane->settings;
+    s.enabled = false;
+    lane_set(b.lane, &s, &start);
+    CHECK_EQ_INT(decide(&b, 10), LANE_DROP);
+    lane_drop_queued(b.lane);
+    s.enabled = true;
+    lane_set(b.lane, &s, &start);
+    struct lane_now now = after(20);
+    lane_finish(b.lane, first, LANE_FINISH_CANCELLED, 10, &now);
+    CHECK_EQ_INT(decide(&b, 20), LANE_WAIT);
+    CHECK_EQ_INT(decide(&b, probe - 1), LANE_WAIT);
+    CHECK_EQ_INT(decide(&b, probe), LANE_PAGE);
+    bench_close(&b);
+}
+
 static void another_url_did_not_ask_to_wait(void)
 {
     struct bench b;
@@ -437,6 +464,7 @@ int main(void)
     RUN(another_url_did_not_ask_to_wait);
     RUN(a_suspended_lane_tries_one_at_a_time);
     RUN(resends_of_a_shut_lane_are_next_one_at_a_time);
+    RUN(a_dropped_resend_leaves_no_early_try);
     RUN(pages_leave_out_what_is_in_hand);
     RUN(what_leaves_during_a_scan_is_scanned_again);
     RUN(an_empty_scan_does_not_spin);
