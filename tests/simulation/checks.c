@@ -249,6 +249,7 @@ static void follow_lane(struct sim *sim, const struct ending *e)
         if (e->was_suspended) {
             l->reopened_ms = sim_wall(sim);
             l->reopened_at_ms = sim->mono_ms;
+            l->reopened_by_ms = sim_witness(sim, e->account_no, e->event_no)->last_start_ms;
         }
     }
     if (e->is_good)
@@ -363,8 +364,10 @@ static void check_given_up(struct sim *sim, const struct outcome *o, const struc
                   "account %u event %llu is given up; it was due %lld ms later than the checkers "
                   "know",
                   o->account_no, number(o->event_no), (long long)(stored_ms - w->due_ms));
-    /* With a new URL another loop may have the lane, which does not know that (docs/state.md). */
-    bool is_known = l->reopened_at_ms > l->moved_ms;
+    /* With a new URL another loop may have the lane, which does not know that (docs/state.md); it
+     * has it once the tries of the URL before have ended. */
+    int64_t known_ms = sim->loop_count > 1 ? l->reopened_by_ms : l->reopened_at_ms;
+    bool is_known = known_ms > l->moved_ms;
     if (tells && is_known && w->last_start_ms < l->reopened_at_ms && w->due_ms <= l->reopened_ms)
         sim_found(sim, CHECK_GIVEN_UP,
                   "account %u event %llu is given up; it was due when its lane "

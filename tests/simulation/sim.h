@@ -103,6 +103,7 @@ struct lane_witness {
     bool gone;                           /* to be disabled: on its way to the directory */
     int64_t answered_ms;                 /* monotonic: the last answer that was no failure of it */
     int64_t reopened_ms, reopened_at_ms; /* by such an answer; wall, monotonic */
+    int64_t reopened_by_ms;              /* monotonic: when the try with that answer began */
     int64_t drained_due_ms;              /* after an outage: how far what waited has been tried */
     uint64_t moved_round;                /* the round of the loops in which its URL was changed */
     int moved_from_host;                 /* before that round: its URL's host; -1: it had none */
