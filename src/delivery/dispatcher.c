@@ -392,8 +392,8 @@ static int64_t next_wake(const struct dispatcher *d, int64_t mono_ms)
     if (has_more(d))
         return mono_ms;
     int64_t at = wake_heap_earliest(&d->heap);
-    if (d->lanes.count == 0 && d->healths.count == 0)
-        return at;
+    /* Also without lanes: of a clock that was put back and then set forward as far, a loop that has
+     * not looked in between notices nothing. */
     int64_t check = (mono_ms / DISPATCHER_CHECK_MS + 1) * DISPATCHER_CHECK_MS;
     return at < check ? at : check;
 }
@@ -462,6 +462,7 @@ struct dispatcher *dispatcher_new(struct delivery *delivery, int index,
     dispatcher_open_inbox(d);
     runtime->context = d;
     runtime->on_tick_end = tick_end;
+    set_wake(d, d->clock.mono_ms);
     return d;
 }
 
@@ -476,6 +477,7 @@ static void free_lane(void *context, struct hash_node *node)
 void dispatcher_free(struct dispatcher *d)
 {
     CHECK_MAGIC(d, DISPATCHER_MAGIC);
+    d->runtime->wake_at(d->runtime, INT64_MAX);
     ASSERT(d->attempts.under_way.count == 0 && d->recording.under_way == 0 && d->pages == 0);
     d->runtime->on_tick_end = NULL;
     if (!d->stopped)

@@ -236,6 +236,19 @@ static void an_event_of_the_future_makes_a_start_mend_all_dates(void)
     }
 }
 
+/* Otherwise a clock that was ahead, was put back and is set forward again as far looks to it as if
+ * it had never been touched. */
+static void a_loop_without_lanes_looks_at_the_clock(void)
+{
+    struct world *w = world_open(1, "5s,1m");
+    for (int i = 0; i < 3; i++) {
+        CHECK(w->loops[0].wake_mono_ms > w->mono_ms);
+        CHECK(w->loops[0].wake_mono_ms <= w->mono_ms + DISPATCHER_CHECK_MS);
+        world_run(w, 5 * MINUTE);
+    }
+    world_close(w);
+}
+
 int main(void)
 {
     log_set(LOG_ERROR, false);
@@ -244,6 +257,7 @@ int main(void)
     RUN(a_small_step_back_changes_nothing);
     RUN(retry_after_is_kept);
     RUN(first_tries_and_resends_are_due_at_once);
+    RUN(a_loop_without_lanes_looks_at_the_clock);
     RUN(a_disabled_app_s_wait_no_longer_either);
     RUN(a_late_date_that_is_handed_over_is_mended);
     RUN(dates_that_no_wait_allows_are_mended_at_the_start);
