@@ -234,7 +234,7 @@ static size_t sets_asked(void)
     return count;
 }
 
-/* Four bundles of 16 segments become one of 64, and the fifth stays beside it. */
+/* Four bundles of 8 segments become one of 32, and the fifth stays beside it. */
 static void every_step_answers_the_same(void)
 {
     begin(1);

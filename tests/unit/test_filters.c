@@ -103,7 +103,7 @@ static void check_memory(rlim_t limit, bool is_mapped)
     CHECK_EQ_INT(m.is_mapped, is_mapped);
     CHECK(filter_view(&view, (struct str){m.bytes, all.n}));
     CHECK_EQ_UINT(known_of(&view, 0, KEYS), KEYS);
-    CHECK(known_of(&view, KEYS, 2 * KEYS) < KEYS / 400);
+    CHECK(known_of(&view, KEYS, 2 * KEYS) < KEYS / 1000);
     filter_memory_free(&m);
     filter_free(&own);
 }

@@ -142,8 +142,8 @@ static void every_key_is_found_at_every_step(void)
     CHECK_EQ_UINT(sets.count, 2);
     check_keys(1);
     mapped = key_sets_filter_bytes(&sets, &ordinary) - ordinary;
-    CHECK(mapped > 4 * BUNDLE_SEGMENTS * KEYS_EACH * 2);
-    CHECK(ordinary < mapped + (size_t)2 * 1500000);
+    CHECK(mapped > 4 * BUNDLE_SEGMENTS * KEYS_EACH * 3);
+    CHECK(ordinary < mapped + (size_t)3 * 1500000);
     start_again();
     check_keys(1);
     CHECK_EQ_UINT(sets.count, 2);

@@ -209,7 +209,8 @@ static void the_first_question_after_a_start_is_answered(void)
 
 #define MONTH_MS (31 * DAY_MS)
 #define EVENTS_A_MONTH 6
-#define MEMTABLES 8 /* until a bundle is asked */
+#define MONTHS ((int)BUNDLE_SEGMENTS) /* with a segment each: they become a bundle */
+#define MEMTABLES 8                   /* until a bundle is asked */
 
 static int64_t steps_done(void)
 {
@@ -231,29 +232,29 @@ static void submit_months(int from, int to)
                       NOW_MS + month * MONTH_MS);
 }
 
-/* The first event of month 16 closes the last of 16 segments: they are merged as soon as nothing
+/* The first event of month 8 closes the last of 8 segments: they are merged as soon as nothing
  * else is to do, and their tables dropped once the writer has loaded the bundle's filters, some
  * with each memtable. */
 static int make_bundle(void)
 {
-    int first = 16 * EVENTS_A_MONTH;
+    int first = MONTHS * EVENTS_A_MONTH;
     begin();
-    submit_months(0, 16);
-    submit_events(first, first + 1, NOW_MS + 16 * MONTH_MS);
+    submit_months(0, MONTHS);
+    submit_events(first, first + 1, NOW_MS + MONTHS * MONTH_MS);
     until_steps(bundle_merge_steps(1));
-    check_known(first + 1, NOW_MS + 16 * MONTH_MS);
-    submit_events(first + 1, first + 1 + MEMTABLES, NOW_MS + 17 * MONTH_MS);
+    check_known(first + 1, NOW_MS + MONTHS * MONTH_MS);
+    submit_events(first + 1, first + 1 + MEMTABLES, NOW_MS + (MONTHS + 1) * MONTH_MS);
     until_steps(bundle_steps(1));
     return first + 1 + MEMTABLES;
 }
 
-static void sixteen_closed_segments_become_a_bundle(void)
+static void closed_segments_become_a_bundle(void)
 {
     int all = make_bundle();
-    int64_t last_ms = NOW_MS + 17 * MONTH_MS;
+    int64_t last_ms = NOW_MS + (MONTHS + 1) * MONTH_MS;
     struct store_numbers numbers;
     store_get_numbers(store, &numbers);
-    CHECK(numbers.filter_bytes < 2 * (LIMIT_KEYS_PER_SEGMENT + 4 * LIMIT_MEMTABLE_EVENTS) * 16 / 8);
+    CHECK(numbers.filter_bytes < 2 * (LIMIT_KEYS_PER_SEGMENT + 4 * LIMIT_MEMTABLE_EVENTS) * 24 / 8);
     CHECK(numbers.mapped_filter_bytes > 0);
     CHECK_EQ_INT(sql_number("SELECT count(*) FROM sqlite_schema WHERE name GLOB 'keys_*'"), 3);
     check_known(all, last_ms);
@@ -263,8 +264,9 @@ static void sixteen_closed_segments_become_a_bundle(void)
     check_searches(all);
     CHECK_EQ_INT(erase("bob"), all / 3);
     CHECK_EQ_UINT(listed_of("bob"), 0);
-    CHECK_EQ_INT(sql_number("SELECT sum(length(block))/16 FROM panelists_1000001"), 2 * 16 * 2);
-    CHECK_EQ_INT(sql_number("SELECT sum(length(block))/32 FROM keys_1000001"), 16 * EVENTS_A_MONTH);
+    CHECK_EQ_INT(sql_number("SELECT sum(length(block))/16 FROM panelists_1000001"), 2 * MONTHS * 2);
+    CHECK_EQ_INT(sql_number("SELECT sum(length(block))/32 FROM keys_1000001"),
+                 MONTHS * EVENTS_A_MONTH);
     check_search(0, all, LIST_NEWEST_FIRST, 7);
     CHECK_EQ_INT(submit_at(make(EVENT_SURVEY_COMPLETED, name_of(0), "ann"), last_ms).kind,
                  VERDICT_DUPLICATE);
@@ -289,14 +291,14 @@ static void whoever_is_erased_in_a_bundle_has_no_body(void)
 static void a_damaged_segment_ends_no_store_by_its_bundle(void)
 {
     begin();
-    submit_months(0, 16);
+    submit_months(0, MONTHS);
     store_close(store);
     store = NULL;
     run_sql("UPDATE keys_3 SET block=substr(block,1,31)");
     reopen();
-    int first = 16 * EVENTS_A_MONTH;
+    int first = MONTHS * EVENTS_A_MONTH;
     for (int i = 0; i < 3; i++)
-        submit_events(first + i, first + i + 1, NOW_MS + (16 + i) * MONTH_MS);
+        submit_events(first + i, first + i + 1, NOW_MS + (MONTHS + i) * MONTH_MS);
     struct store_numbers numbers;
     store_get_numbers(store, &numbers);
     CHECK(!numbers.failed);
@@ -306,7 +308,7 @@ static void a_damaged_segment_ends_no_store_by_its_bundle(void)
 
 int main(void)
 {
-    RUN(sixteen_closed_segments_become_a_bundle);
+    RUN(closed_segments_become_a_bundle);
     RUN(whoever_is_erased_in_a_bundle_has_no_body);
     RUN(a_damaged_segment_ends_no_store_by_its_bundle);
     RUN(small_memtables_leave_few_runs);

@@ -109,12 +109,18 @@ struct bundling {
     bool given_up;         /* a segment is damaged: none in this process */
     bool told;             /* that there is no room */
     int64_t again_mono_ms; /* not before */
+    int64_t rested_mono_ms;
 };
 
-static bool may_bundle(struct sqlite_store *s, const struct bundling *b)
+/* After a step the applier rests for so many times as long as the step took, unless merging is
+ * urgent: what comes in at the full rate, and the disk, then feel little of a bundle. */
+#define BUNDLE_REST 4
+
+static bool may_bundle(struct sqlite_store *s, const struct bundling *b, bool is_urgent)
 {
-    return !b->idle && !b->given_up && !sql_failed(&s->apply.sql) &&
-           env_mono_ms(s->env) >= b->again_mono_ms;
+    int64_t now_ms = env_mono_ms(s->env);
+    return !b->idle && !b->given_up && !sql_failed(&s->apply.sql) && now_ms >= b->again_mono_ms &&
+           (is_urgent || now_ms >= b->rested_mono_ms);
 }
 
 /* A bundle is not worth the room that outcomes may need. */
@@ -144,7 +150,10 @@ static void bundle_some(struct sqlite_store *s, struct bundling *b)
     struct apply *a = &s->apply;
     if (!has_room(s, b))
         return;
+    int64_t began_ms = env_mono_ms(s->env);
     b->idle = !bundle_step(&a->sql, a->segment.no, (uint32_t)atomic_load(&s->numbers.bundle_known));
+    int64_t ended_ms = env_mono_ms(s->env);
+    b->rested_mono_ms = ended_ms + BUNDLE_REST * (ended_ms - began_ms);
     if (!sql_failed(&a->sql))
         return;
     if (is_damage(&a->sql)) {
@@ -167,12 +176,14 @@ static void bundle_some(struct sqlite_store *s, struct bundling *b)
 static int64_t idle_ms(struct sqlite_store *s, int64_t next_purge_mono_ms,
                        const struct bundling *bundling)
 {
-    if (may_bundle(s, bundling))
-        return 0;
-    int64_t now_ms = env_mono_ms(s->env), next_ms = next_purge_mono_ms;
-    if (bundling->again_mono_ms > now_ms && bundling->again_mono_ms < next_ms)
-        next_ms = bundling->again_mono_ms;
-    return next_ms - now_ms > PURGE_AGAIN_MS ? next_ms - now_ms : PURGE_AGAIN_MS;
+    int64_t now_ms = env_mono_ms(s->env), purge_ms = next_purge_mono_ms - now_ms;
+    int64_t least_ms = purge_ms > PURGE_AGAIN_MS ? purge_ms : PURGE_AGAIN_MS;
+    if (bundling->idle || bundling->given_up || sql_failed(&s->apply.sql))
+        return least_ms;
+    int64_t step_ms = bundling->again_mono_ms > bundling->rested_mono_ms
+                          ? bundling->again_mono_ms - now_ms
+                          : bundling->rested_mono_ms - now_ms;
+    return step_ms < 0 ? 0 : step_ms < least_ms ? step_ms : least_ms;
 }
 
 /* Takes the request. */
@@ -187,7 +198,7 @@ static void handle(struct sqlite_store *s, struct request *r, struct bundling *b
         apply_one(s, r->what);
         bundling->idle = false;
         unsigned urgent = bundle_urgent_steps(&s->apply.sql, s->apply.segment.no);
-        for (; urgent > 0 && may_bundle(s, bundling); urgent--)
+        for (; urgent > 0 && may_bundle(s, bundling, true); urgent--)
             bundle_some(s, bundling);
     }
     free(r);
@@ -215,7 +226,7 @@ void *applier_main(void *arg)
             next_purge_mono_ms = 0;
         if (r)
             handle(s, r, &bundling);
-        else if (may_bundle(s, &bundling))
+        else if (may_bundle(s, &bundling, false))
             bundle_some(s, &bundling);
         if (!sql_failed(&s->apply.sql) && wal_pages >= s->checkpoint_pages)
             (void)applier_checkpoint(s, false);

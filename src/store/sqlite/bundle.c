@@ -209,7 +209,7 @@ static void merge_slice(struct sql *q, const struct making *m)
 
 /* --- deleting what was merged ----------------------------------------------------------------- */
 
-/* Deletes the blocks of a run that begin in the slices. Nobody reads them any more, so it does not
+/* Deletes the blocks of a run that begin in the slice. Nobody reads them any more, so it does not
  * matter that the last one may have records of the slice behind. */
 static void delete_blocks(struct sql *q, uint32_t set, uint32_t run, struct run_bounds bounds)
 {
@@ -220,13 +220,11 @@ static void delete_blocks(struct sql *q, uint32_t set, uint32_t run, struct run_
                    (long long)run_block_id(run, bounds.last));
 }
 
-static void delete_slices(struct sql *q, const struct making *m, unsigned first)
+static void delete_slice(struct sql *q, const struct making *m, unsigned slice)
 {
-    struct run_bounds bounds = {bounds_of(m, first).first,
-                                bounds_of(m, first + BUNDLE_DELETE_SLICES - 1).last};
     sqlite3_stmt *s = prepare_runs(q, m);
     while (sql_row(q, s))
-        delete_blocks(q, (uint32_t)sql_int(s, 0), (uint32_t)sql_int(s, 1), bounds);
+        delete_blocks(q, (uint32_t)sql_int(s, 0), (uint32_t)sql_int(s, 1), bounds_of(m, slice));
     sql_finalize(s);
 }
 
@@ -274,7 +272,7 @@ static void do_step(struct sql *q, const struct making *m)
     if (m->steps < merges)
         merge_slice(q, m);
     else
-        delete_slices(q, m, (m->steps - merges) * BUNDLE_DELETE_SLICES);
+        delete_slice(q, m, m->steps - merges);
     if (m->steps + 1 == bundle_steps(m->level))
         drop_inputs(q, m);
     sql_exec_f(q, "UPDATE bundle SET steps=%u WHERE no=%u", m->steps + 1, m->no);

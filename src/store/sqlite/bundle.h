@@ -2,8 +2,9 @@
  * each bundle, and each segment that is in no bundle. Without bundles, look-ups would become slower
  * with each million events.
  *
- * Bundles have levels. One of level 1 has 16 segments, and one of each further level has four of
- * the level below. So a look-up searches at most some 32 segments, and seven bundles of a level.
+ * Bundles have levels. One of level 1 has 8 segments, and one of each further level has four of the
+ * level below. While merging keeps up with the events, a look-up thus searches some 8 segments and
+ * four bundles of a level at most.
  *
  * A bundle is made in steps. Each step is a transaction between two memtables. First the keys are
  * merged, one slice of the hashes at a time, each with a filter of its keys. Then the same slices
@@ -19,11 +20,10 @@
 
 #define BUNDLE_NO_FIRST 1000001u /* of the tables keys_N and panelists_N: above all segments */
 #define BUNDLE_RUN 1u            /* the only one of a bundle */
-#define BUNDLE_LEVELS 5u         /* four billion events; more have several of the last level */
-#define BUNDLE_SEGMENTS 16u      /* of level 1 */
+#define BUNDLE_LEVELS 6u         /* eight billion events; more have several of the last level */
+#define BUNDLE_SEGMENTS 8u       /* of level 1 */
 #define BUNDLE_FANIN_BITS 2u     /* 1 << this: how many of a level become one of the next */
-#define BUNDLE_SLICE_BITS 6u     /* of level 1 */
-#define BUNDLE_DELETE_SLICES 4u  /* in one step */
+#define BUNDLE_SLICE_BITS 5u     /* of level 1 */
 
 static inline uint32_t bundle_segments(unsigned level)
 {
@@ -44,7 +44,7 @@ static inline unsigned bundle_merge_steps(unsigned level)
 
 static inline unsigned bundle_steps(unsigned level)
 {
-    return bundle_merge_steps(level) + bundle_merge_steps(level) / BUNDLE_DELETE_SLICES;
+    return 2 * bundle_merge_steps(level);
 }
 
 static inline unsigned bundle_slice_of(uint64_t major, unsigned slice_bits)

@@ -6,8 +6,9 @@
 #include "base/check.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-#define BITS_PER_KEY 16u
+#define BITS_PER_KEY 24u
 #define LINE_BITS 480u
 #define PROBES 7
 #define PROBE_BITS 9 /* of the key, for each probe */
@@ -15,12 +16,20 @@
 _Static_assert(sizeof(struct filter_line) == 64, "one cache line");
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "filters are stored as they lie");
 
-/* Each step is a bijection of the sum, so that any single wrong word changes its end. */
+/* The products do not depend on each other, so the processor computes them side by side. A line of
+ * zeros has a sum, too. */
 static uint32_t sum_of(const struct filter_line *line)
 {
-    uint64_t sum = UINT64_C(0x9e3779b97f4a7c15);
-    for (size_t i = 0; i < ARRAY_LEN(line->words); i++)
-        sum = (sum ^ line->words[i]) * UINT64_C(0xd6e8feb86659fd93);
+    static const uint64_t factors[] = {
+        UINT64_C(0x9e3779b97f4a7c15), UINT64_C(0xd6e8feb86659fd93), UINT64_C(0xa0761d6478bd642f),
+        UINT64_C(0xe7037ed1a0b428db), UINT64_C(0x8ebc6af09c88c6e3), UINT64_C(0x589965cc75374cc3),
+        UINT64_C(0x1d8e4e27c47d124f), UINT64_C(0xeb44accab455d165),
+    };
+    uint64_t words[8], sum = UINT64_C(0x4cf5ad432745937f);
+    memcpy(words, line, sizeof words);
+    words[7] &= UINT32_MAX; /* without the sum itself */
+    for (size_t i = 0; i < 8; i++)
+        sum += words[i] * factors[i];
     return (uint32_t)(sum >> 32);
 }
 

@@ -1,6 +1,6 @@
 /* A blocked Bloom filter over 128-bit keys: a key's bits are in one line, as long as a cache line.
- * It answers "surely not" or "perhaps". At 16 bits per key about one look-up in a thousand is a
- * false positive, which searches SQLite and finds nothing.
+ * It answers "surely not" or "perhaps". At 24 bits per key about one look-up in seven
+ * thousand is a false positive, which searches SQLite and finds nothing.
  *
  * A line ends with a sum of its bits. Filters are read from files again and again
  * (filter_memory.h), and a lost bit would take a known key for a new one, whose event would be paid
