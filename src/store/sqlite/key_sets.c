@@ -11,7 +11,7 @@
 
 #include "store/sqlite/bundle.h"
 
-#define FOLLOW_SLICES 16 /* some 8 MB at once */
+#define FOLLOW_SLICES 8 /* some 6 MB at once */
 
 void key_sets_init(struct key_sets *k, struct sql *sql, const char *database)
 {
