@@ -16,6 +16,7 @@
 static sqlite3_vfs *real, counting;
 static sqlite3_io_methods methods;
 static const sqlite3_io_methods *real_methods;
+static int write_fails_in; /* the one of either file that fails; 0: none */
 static int writes, syncs, unsynced_bytes, most_unsynced_bytes, sync_code;
 
 /* The same for the file of the database, which only a checkpoint writes. */
@@ -26,6 +27,8 @@ static int main_syncs, main_unsynced_writes;
 static int counting_main_write(sqlite3_file *file, const void *from, int n, sqlite3_int64 at)
 {
     main_unsynced_writes++;
+    if (write_fails_in > 0 && --write_fails_in == 0)
+        return SQLITE_FULL;
     return real_main_methods->xWrite(file, from, n, at);
 }
 
@@ -39,6 +42,8 @@ static int counting_main_sync(sqlite3_file *file, int flags)
 static int counting_write(sqlite3_file *file, const void *from, int n, sqlite3_int64 at)
 {
     writes++;
+    if (write_fails_in > 0 && --write_fails_in == 0)
+        return SQLITE_FULL;
     unsynced_bytes += n;
     if (unsynced_bytes > most_unsynced_bytes)
         most_unsynced_bytes = unsynced_bytes;
@@ -107,11 +112,18 @@ static void remove_all(struct sql *q)
     snprintf(path, sizeof path, "/tmp/postbackd-sync-slicing-XXXXXX");
 }
 
+static void fill_rows(struct sql *q, int rows)
+{
+    sql_exec_f(q,
+               "INSERT INTO t WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n"
+               " WHERE i<%d) SELECT randomblob(2000) FROM n",
+               rows);
+}
+
 /* Some 4 MiB. */
 static void fill(struct sql *q)
 {
-    sql_exec(q, "INSERT INTO t WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n"
-                " WHERE i<2000) SELECT randomblob(2000) FROM n");
+    fill_rows(q, 2000);
 }
 
 static void a_large_transaction_is_synced_in_slices(void)
@@ -206,9 +218,99 @@ static void a_sync_that_fails_fails_the_transaction(void)
     remove_all(&q);
 }
 
+/* However much of a transaction left the writer's cache before its end. */
+static void readers_see_every_commit_and_nothing_else(void)
+{
+    struct sql q = open_new(), reader;
+    char *why = NULL;
+    CHECK(sql_open(&reader, path, NULL, false, &why));
+    sql_exec(&q, "PRAGMA cache_size=5");
+    for (int i = 0; i < 60; i++) {
+        sql_exec(&q, "BEGIN");
+        fill_rows(&q, 1 + i % 40);
+        int64_t before = sql_get_int(&reader, "SELECT count(*) FROM t", -1);
+        int64_t own = sql_get_int(&q, "SELECT count(*) FROM t", -1);
+        bool is_kept = i % 3 != 0;
+        sql_exec(&q, is_kept ? "COMMIT" : "ROLLBACK");
+        CHECK_EQ_INT(own, before + 1 + i % 40);
+        CHECK_EQ_INT(sql_get_int(&reader, "SELECT count(*) FROM t", -1), is_kept ? own : before);
+        if (i % 7 == 0)
+            CHECK_EQ_INT(checkpoint_run(&q, false), CHECKPOINT_COMPLETE);
+    }
+    CHECK(!sql_failed(&reader));
+    sql_close(&reader);
+    remove_all(&q);
+}
+
+static void check_whole(int64_t bytes)
+{
+    struct sql fresh;
+    char *why = NULL;
+    CHECK(sql_open(&fresh, path, NULL, false, &why));
+    CHECK_EQ_INT(sql_get_int(&fresh, "SELECT coalesce(sum(length(x)),0) FROM t", -1), bytes);
+    CHECK_EQ_INT(sql_get_int(&fresh,
+                             "SELECT count(*) FROM pragma_integrity_check"
+                             " WHERE integrity_check='ok'",
+                             0),
+                 1);
+    sql_close(&fresh);
+}
+
+/* A reader with an older snapshot keeps a checkpoint from its end: readers that come later find in
+ * the file what SQLite says is there. */
+static void a_checkpoint_beside_a_reader_is_seen(void)
+{
+    struct sql q = open_new(), old;
+    char *why = NULL;
+    CHECK(sql_open(&old, path, NULL, false, &why));
+    fill(&q);
+    sql_exec(&old, "BEGIN");
+    CHECK_EQ_INT(sql_get_int(&old, "SELECT count(*) FROM t", -1), 2000);
+    sql_exec(&q, "UPDATE t SET x=zeroblob(2000) WHERE rowid%3=0");
+    int frames = -1, done = -1;
+    CHECK_EQ_INT(sqlite3_wal_checkpoint_v2(q.db, NULL, SQLITE_CHECKPOINT_PASSIVE, &frames, &done),
+                 SQLITE_OK);
+    CHECK(done > 0 && done < frames);
+    check_whole(4000000);
+    sql_exec(&old, "COMMIT");
+    sql_close(&old);
+    remove_all(&q);
+}
+
+/* Each write in turn finds the disk full. Nothing that was committed is lost, by a checkpoint
+ * neither: it is done again. Returns whether a write failed. */
+static bool survive_a_failed_write(int which)
+{
+    struct sql q = open_new();
+    write_fails_in = which;
+    fill_rows(&q, 80);
+    bool is_filled = !sql_failed(&q);
+    sql_recover(&q);
+    check_whole(is_filled ? 160000 : 0);
+    (void)!sqlite3_wal_checkpoint_v2(q.db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+    bool has_failed = write_fails_in == 0;
+    write_fails_in = 0;
+    CHECK_EQ_INT(sqlite3_wal_checkpoint_v2(q.db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL),
+                 SQLITE_OK);
+    check_whole(is_filled ? 160000 : 0);
+    remove_all(&q);
+    return has_failed;
+}
+
+static void a_write_that_fails_loses_nothing(void)
+{
+    int which = 1;
+    while (survive_a_failed_write(which))
+        which++;
+    CHECK(which > 30);
+}
+
 int main(void)
 {
     count_below();
+    RUN(readers_see_every_commit_and_nothing_else);
+    RUN(a_checkpoint_beside_a_reader_is_seen);
+    RUN(a_write_that_fails_loses_nothing);
     RUN(a_large_transaction_is_synced_in_slices);
     RUN(a_small_one_is_not);
     RUN(a_checkpoint_syncs_both_files);
