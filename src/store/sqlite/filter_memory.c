@@ -93,6 +93,8 @@ void filter_memory_end(struct filter_memory *m)
     else
         close(m->fd);
     m->fd = -1;
+    if (m->is_mapped) /* a page that was dropped is read alone, without its neighbours */
+        (void)madvise(m->bytes, m->size, MADV_RANDOM);
 }
 
 void filter_memory_free(struct filter_memory *m)

@@ -113,8 +113,9 @@ struct str lookup_next_body(struct event_lookup *l, uint64_t id, uint32_t segmen
         return STR_NONE;
     sqlite3_stmt *s = l->bodies[at].find;
     sql_bind_int(s, 1, (int64_t)block);
+    bool had_failed = sql_failed(&l->sql);
     if (!sql_row(&l->sql, s)) {
-        if ((l->sql.code & 0xff) == SQLITE_ERROR)
+        if (!had_failed && (l->sql.code & 0xff) == SQLITE_ERROR)
             sql_forget(&l->sql); /* purged since the statement was prepared */
         return STR_NONE;
     }
