@@ -1,5 +1,6 @@
-/* Client certificates; see client_certificate.h. A separate OpenSSL context is asked whether it
- * would use certificate and key, so that everything accepted here can be used for sending. */
+/* Parses and checks client certificates (client_certificate.h). A separate OpenSSL context is asked
+ * whether it would use certificate and key, so that everything accepted here can be used for
+ * sending. */
 #include "accounts/client_certificate.h"
 
 #include <openssl/err.h>

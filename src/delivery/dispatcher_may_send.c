@@ -1,6 +1,7 @@
 /* Decides, right before a request is written, whether it may still be sent. Other processes may
  * have taken over the shard, erased the panelist or changed settings since the attempt began. What
- * happens to an attempt whose request is already written: delivery/dispatcher_attempt.c.
+ * happens to an attempt whose request is already written: delivery/dispatcher_attempt.c. Reversals
+ * wait for their originals before they get here: domain/callback_life.h.
  *
  * The process may have been stopped at any moment since the tick began, and connecting may have
  * taken seconds. So the sender asks right before it writes a request, and the clock is read then.

@@ -1,4 +1,5 @@
-/* The adaptive window of a lane. The numbers and their reasons:
+/* The adaptive window of a lane; the window for an event's Timestamp is in intake/item.c. The
+ * numbers and their reasons:
  *
  * - Start 4. A healthy receiver's first burst is not served one by one, and a dead one is found out
  *   with four connections.

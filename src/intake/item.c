@@ -1,5 +1,5 @@
-/* Finds and judges the members of one event. Every fault is added, so that the sender can fix all
- * of them at once; details name the limit. */
+/* Finds and judges the members of one event, and its Timestamp: too old or in the future. Every
+ * fault is added, so that the sender can fix all of them at once; details name the limit. */
 #include "intake/item.h"
 
 #include "base/buf.h"

@@ -1,4 +1,4 @@
-/* One item of a request: finding its members, then judging them. Internal to intake/. */
+/* One item of a request: finds its members, then judges them. Internal to intake/. */
 #pragma once
 
 #include "base/problem.h"

@@ -1,4 +1,4 @@
-/* Parses a receiver's answer: see receiver_answer.h. */
+/* Parses a receiver's answer and its Retry-After, which domain/schedule.c bounds. */
 #include "send/receiver_answer.h"
 
 #include "domain/clock.h"

@@ -1,4 +1,4 @@
-/* The table of idempotency_records.h. No timer removes old records: each new record looks at a few
+/* The table of Idempotency-Keys. No timer removes old records: each new record looks at a few
  * others in turn and removes those that have expired. So the expired ones are never more than a
  * fraction of the live ones. */
 #include "services/idempotency_records.h"

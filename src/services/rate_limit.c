@@ -1,6 +1,6 @@
-/* A bounded table of the keys' allowances (base/allowance.h). Keys are few (they exist in the
- * directory), so the bound is only a guard: beyond it, one that is whole again makes room, which
- * loses nothing. */
+/* Decides whether a key may read now: a bounded table of keys' allowances (base/allowance.h). Keys
+ * are few, so the bound is only a guard: beyond it, a full allowance makes room, which loses
+ * nothing. */
 #include "services/rate_limit.h"
 
 #include "base/alloc.h"

@@ -1,4 +1,4 @@
-/* The node's periodic transactions; see nodes.h.
+/* Renews this node's lease, and claims and releases its shards: see nodes.h.
  *
  * The order matters twice. A renewal counts from when it was sent, so that this process's lease
  * ends before the database's. A shard's fence is published before its lanes are read, so that their

@@ -1,6 +1,6 @@
-/* Report rows: the memtable's events ordered by (day, account, client, panelist) and summed for
- * each row, so that each row is read and written once. The sets of active panelists have a table
- * for each day, which is dropped whole when the day is old; the counts stay in the report row.
+/* Sums a memtable's events for each report row (day, account, client), so that each row is read and
+ * written once. Counts each active panelist of a client and day once, by sets that have a table for
+ * each day, which is dropped whole when the day is old. The counts stay in the report row.
  *
  * A set stores bits for each panelist: whether the panelist has started live and test surveys, and,
  * above ACTIVE_FLAGS, the intraday slot in which the first live start was counted (plus 1; 0:

@@ -1,4 +1,6 @@
-/* A bundle's filters are loaded a few at a time, because the thread that loads them also answers
+/* Looks keys up in the sets of key_sets.h, and loads their filters. Bundles are made in bundle.c.
+ *
+ * A bundle's filters are loaded a few at a time, because the thread that loads them also answers
  * requests. Until it has all, the bundle's segments are asked, which stay that long (bundle.h). */
 #include "store/sqlite/key_sets.h"
 

@@ -1,5 +1,5 @@
-/* Walks the runs of a set. In each run, a panelist's events are in consecutive blocks, almost
- * always in one or two. */
+/* Finds a panelist's events by walking the runs of a set (run.h). In each run they are in
+ * consecutive blocks, almost always in one or two. Active Panelists: apply_reports.c. */
 #include "store/sqlite/panelists.h"
 
 #include "base/sort.h"
