@@ -1,5 +1,5 @@
-/* The table of options. What is not here does not exist: the parsers, the help and the manual
- * page know no other list. */
+/* The only table of options: for the parsers, the help and the manual page. OPTION_IS_RELOADED
+ * marks those that SIGHUP changes. */
 #include "cli/option.h"
 
 #include "domain/schedule.h"

@@ -1,6 +1,6 @@
-/* SIGHUP while the server runs: file, environment and command line are read again, and the log says
- * of each setting that has changed whether the server has taken it or needs a restart. Names only:
- * a value may hold a password. */
+/* SIGHUP: reads file, environment and command line again, and logs for each changed setting whether
+ * it is taken (OPTION_IS_RELOADED, cli/option_table.c) or needs a restart. It logs only names,
+ * because a value may hold a password. */
 #include "cli/serve_options.h"
 
 #include "base/alloc.h"

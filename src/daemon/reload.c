@@ -1,7 +1,7 @@
-/* SIGHUP: what a running daemon can take anew. Whatever may fail is made first, so that a reload
- * changes all of it or nothing; then each thread is handed its part, and only when all of them have
- * it is the old one freed. Two threads may be long in other work, the control thread and the
- * mailer: they are handed copies, and nobody waits for them. */
+/* Applies changed settings at SIGHUP, all or none: what may fail is made first, then each thread
+ * gets its part, then the old parts are freed. Which settings: OPTION_IS_RELOADED
+ * (cli/option_table.c). The control thread and the mailer may be busy for long: they get copies,
+ * and nothing waits. */
 #include "daemon/daemon_inside.h"
 
 #include "base/alloc.h"
