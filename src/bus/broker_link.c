@@ -1,5 +1,5 @@
-/* What a client's connections have in common: the log has each trouble once, and a consumer leaves
- * its group. */
+/* Logs whether a Kafka client is connected, each error once, and makes a consumer leave its
+ * group. */
 #include "bus/bus_inside.h"
 
 #include "base/log.h"

@@ -1,4 +1,4 @@
-/* The transactions that rewards are written in. One thread, which may block. */
+/* Writes rewards to Kafka in transactions. One thread; may block. */
 #pragma once
 
 #include "bus/bus_inside.h"

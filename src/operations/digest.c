@@ -1,11 +1,11 @@
 /* Several messages to one address go as one mail. The first is sent at once; what follows within
  * the spacing, or over MAILS_MOST in an hour, waits, and is then one mail that lists them.
  *
- * Each message stays a notice of its own, durable by itself: one mail ends all that are in it, and
- * after a crash they are gathered again, under the same Message-ID where they are the same.
+ * Each message stays a notice of its own in the store; a sent mail settles all of its notices.
+ * After a crash the mail is made again, with the same Message-ID if it has the same notices.
  *
- * What a person wants once a day is written at that time (people_mail.c), and is then such a mail,
- * even of one message. */
+ * A person who has chosen one mail a day gets it at that time (people_mail.c), even if it has only
+ * one message. */
 #include "operations/recipient.h"
 #include "operations/running.h"
 

@@ -1,6 +1,6 @@
-/* What is known and owed about one endpoint, and its two texts: the document that the store keeps
- * and the message that the partner gets. Which change of an endpoint makes a message:
- * daemon/notify_operations.c; when it is sent: operations.c. Internal to operations/. */
+/* A notice: the state of an endpoint, certificate, statement or the books, the message owed about
+ * it, and both as text. Which change makes a message: daemon/notify_operations.c; when it is sent:
+ * operations.c. Internal to operations/. */
 #pragma once
 
 #include "domain/email.h"

@@ -1,9 +1,9 @@
 /* Sends one-time links (invitations, new passwords) by e-mail, and tells users that their second
- * factor was reset. That a mail is owed is part of its user (people/mailed_link.h), so it survives
- * whatever ends the process. It is tried for at most 24 hours, until the mail server takes it or
- * refuses it for good. It is given up when the link is used, replaced or over, or the user is
- * disabled. It may arrive twice. Accounts take turns, one mail of each at a time; of several nodes
- * that share a store, the first one sends. */
+ * factor was reset. The user's record says that a mail is owed (people/mailed_link.h), so a crash
+ * does not lose it. It is tried for at most 24 hours, until the mail server takes it or refuses it
+ * for good. It is given up when the link is used, replaced or over, or the user is disabled. It may
+ * arrive twice. Accounts take turns, one mail of each at a time; of several nodes that share a
+ * store, the first one sends. */
 #pragma once
 
 #include "mail/mailer.h"

@@ -1,4 +1,4 @@
-/* The texts of the mails of link_mail.c. */
+/* Texts of the mails with one-time links: link_mail.c. */
 #pragma once
 
 #include "accounts/directory.h"

@@ -1,5 +1,5 @@
-/* One change of the control thread for each key and KEY_USED_LAG_MS. Where the store does not take
- * it, the key's next request asks again. */
+/* Has the control thread store when a key was used, once for each KEY_USED_LAG_MS. If the store
+ * refuses, the key's next request asks again. */
 #include "services/note_key_use.h"
 
 #include "base/alloc.h"

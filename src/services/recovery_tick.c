@@ -1,5 +1,5 @@
-/* One tick of one recovery: its parts take turns, one callback each, as long as their lanes have
- * room and the rate allows. */
+/* Resends what one recovery may in one tick: its parts take turns, one callback each, while their
+ * lanes have room and the rate allows. */
 #include "services/recovery_state.h"
 
 #include "base/alloc.h"
