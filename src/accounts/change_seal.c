@@ -1,5 +1,5 @@
-/* Changes the master key: documents that were opened with the vault's second key are sealed again
- * with the first one. What people see stays the same, so versions and ETags stay. */
+/* Encrypts again, with the new master key, partners and apps under the old (second) one. The API
+ * shows no difference, so versions and ETags stay. */
 #include "accounts/accounts_state.h"
 #include "accounts/entry.h"
 

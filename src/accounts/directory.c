@@ -1,9 +1,9 @@
-/* All entries, by id and by number, behind one read-write lock. Writes are rare (somebody edits
- * settings). A reader holds the lock for one look-up; a batch of events holds it for all of its
- * look-ups.
+/* All partners, apps, clients and keys (entries), by id and by number, behind one lock. Writes are
+ * rare (somebody edits settings). A reader holds the lock for one look-up; a batch of events holds
+ * it for all of its look-ups.
  *
- * Invariants: an entry is in the index of its kind and in the array by number of its kind, with
- * one reference for both; a key is also in the index of key hashes. */
+ * Invariants: an entry is in the index of its kind and in the array by number of its kind, with one
+ * reference for both; a key is also in the index of key hashes. */
 #include "accounts/directory.h"
 
 #include "accounts/entry.h"

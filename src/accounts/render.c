@@ -1,5 +1,5 @@
-/* The objects of the contract's section 6, with fields in the same order. User and password of a
- * URL are masked. */
+/* Prints the objects of the contract's section 6, members in the same order, and masks user and
+ * password of a URL. */
 #include "accounts/render.h"
 
 #include "accounts/document.h"

@@ -1,5 +1,5 @@
-/* Encrypts and decrypts Callback Secrets. Plain text is only in buffers that are wiped, and in the
- * directory. */
+/* Parses the master key; encrypts, decrypts and derives secrets with it. Plain text is only in
+ * buffers that are wiped, and in the directory. */
 #include "accounts/vault.h"
 
 #include <ctype.h>

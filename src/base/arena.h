@@ -1,6 +1,6 @@
-/* Memory with one lifetime: everything allocated from an arena goes at once.
- * Not thread-safe; an arena belongs to one request or batch. Under the sanitizers every
- * allocation is a malloc of its own, so that overruns are seen. */
+/* Memory with one lifetime: everything allocated from an arena is freed at once. Not thread-safe;
+ * an arena belongs to one request or batch. Under the sanitizers every allocation is a malloc of
+ * its own, so that overruns are seen. */
 #pragma once
 
 #include "base/check.h"

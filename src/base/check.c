@@ -1,5 +1,5 @@
-/* Where a failed assertion ends: one line on stderr, then abort, so that a core and the
- * supervisor both see it. */
+/* Prints a failed assertion as one line on stderr, then aborts, so that a core and the supervisor
+ * show it. */
 #include "base/check.h"
 
 #include <stdio.h>

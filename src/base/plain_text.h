@@ -1,4 +1,4 @@
-/* Text of others in a text for people: a mail, a chat message. */
+/* Makes a stranger's text safe within one line of a mail or chat. */
 #pragma once
 
 #include "base/buf.h"

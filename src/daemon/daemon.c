@@ -1,7 +1,7 @@
-/* Starts, holds together and stops the daemon's parts; see daemon.h for the order. The main thread
- * only waits for signals and watches the store: a store that has failed cannot be mended in this
- * process (what a failed sync left on disk is unknown), so the process ends and its restart
- * recovers from what is on disk. */
+/* Starts and stops the daemon's parts in the order of daemon.h. The main thread waits for signals
+ * and watches the store. A store that has failed cannot be repaired in this process, because what a
+ * failed sync left on disk is unknown. So the process ends, and its restart recovers from the
+ * disk. */
 #include "daemon/daemon_inside.h"
 
 #include "accounts/changes.h"

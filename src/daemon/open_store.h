@@ -1,5 +1,5 @@
-/* Opens the store that the options name, which is told from then on where what is put into the
- * directory is. NULL: *ret_why (malloc'ed) is one clear line. */
+/* Opens the store that the options name. The directory tells it the cluster of each account from
+ * then on. NULL: *ret_why (malloc'ed) says why, in one line. */
 #pragma once
 
 #include "daemon/daemon.h"

@@ -1,5 +1,4 @@
-/* Looks at the clock at every call, at the heap every few seconds and at the clients once an hour.
- */
+/* Checks the clock at every call and clients once an hour; returns free memory every 10 s. */
 #include "daemon/watch.h"
 
 #include "base/alloc.h"

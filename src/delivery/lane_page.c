@@ -1,4 +1,4 @@
-/* What a lane takes from a page. The positions of its scans are in lane_scans.c. */
+/* Decides which callbacks of a page a lane takes. Its scans: lane_scans.c. */
 #include "delivery/lane_inside.h"
 
 #include "base/check.h"

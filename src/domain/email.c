@@ -1,4 +1,4 @@
-/* E-mail addresses, as a mail server takes them in a command and a reader in a header. */
+/* Accepts the e-mail addresses that SMTP commands and mail headers can hold. */
 #include "domain/email.h"
 
 #define LOCAL_BYTES_MAX 64 /* RFC 5321, section 4.5.3.1.1 */

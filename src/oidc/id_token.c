@@ -1,4 +1,4 @@
-/* The checks, in the order of OpenID Connect Core, section 3.1.3.7; see id_token.h. */
+/* Checks an ID token's claims in the order of OpenID Connect Core, 3.1.3.7; see id_token.h. */
 #include "oidc/id_token.h"
 
 #include "domain/email.h"

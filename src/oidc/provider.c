@@ -1,4 +1,4 @@
-/* Reading --sign-in-file: strict, so that a slip in it opens nothing. */
+/* Parses --sign-in-file. Any mistake is an error, so a typing error lets nobody in. */
 #include "oidc/provider.h"
 
 #include "accounts/fields.h"

@@ -1,5 +1,5 @@
-/* The identity providers that people sign in by, as the file of --sign-in-file names them
- * (docs/operators/sign-in.md). */
+/* Reads the file of --sign-in-file: which identity providers people may sign in with, and which
+ * role each group gives (docs/operators/sign-in.md). */
 #pragma once
 
 #include "people/roles.h"

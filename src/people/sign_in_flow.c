@@ -1,5 +1,5 @@
-/* RANDOM "." UNTIL "." WAY "." BEGUN-BY. The state is a MAC of it: a cookie that was made up or
- * changed has no state that anybody knows. */
+/* The cookie: RANDOM "." UNTIL "." WAY "." BEGUN-BY. The flow's secrets are MACs of the cookie, so
+ * nobody knows those of a forged cookie. */
 #include "people/sign_in_flow.h"
 
 #include "people/people_state.h"

@@ -1,4 +1,4 @@
-/* The steps, opening, and partitions.
+/* The steps, opening a database (which runs missing steps), and making and dropping partitions.
  *
  * A partition is made as a separate table and then attached: unlike CREATE TABLE ... PARTITION OF,
  * this does not lock out readers and writers of the partitioned table. */

@@ -5,9 +5,9 @@
  * start: nothing is kept in between, and everything is read again. If the connection broke during
  * COMMIT, the commit is in doubt. Such a group is no longer refused, because a refusal says that
  * nothing is stored. It is repeated for as long as it takes, and finds by its own keys what it has
- * written. It looks behind locks that the transaction in doubt holds until its end, and commits a
- * lock of its own even if there is nothing to write, so that it also waits for a standby that the
- * transaction in doubt may not have waited for.
+ * written. It looks only once it has the locks that the transaction in doubt holds until its end,
+ * and commits a lock of its own even if there is nothing to write, so that it also waits for a
+ * standby that the transaction in doubt may not have waited for.
  *
  * A database that answers and refuses the same group again (an extension's error, a trigger, a full
  * disk) does not end the store: the result is STORE_REFUSED, and the caller finds out which part is

@@ -1,4 +1,4 @@
-/* The scrub's state across restarts, in a small file of the store's directory. */
+/* Keeps a scrub's position and findings (scrub.h) across restarts, in a file. */
 #pragma once
 
 #include "store/disk.h"
