@@ -121,12 +121,12 @@ export class Daemon {
   }
 
   /** So far from the real time, in all. */
-  async putForward(ms: number): Promise<void> {
-    const ns = Buffer.alloc(8);
-    ns.writeBigInt64LE(BigInt(ms) * 1_000_000n);
+  async putForward(seconds: number): Promise<void> {
+    const bytes = Buffer.alloc(8);
+    bytes.writeBigInt64LE(BigInt(seconds));
     // Over the old bytes: the daemon has them mapped.
     const file = await open(this.clock, constants.O_CREAT | constants.O_WRONLY);
-    await file.write(ns, 0, ns.length, 0);
+    await file.write(bytes, 0, bytes.length, 0);
     await file.close();
   }
 

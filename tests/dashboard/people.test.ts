@@ -177,11 +177,11 @@ test('people: a session that has lain idle too long leads back to its page', asy
   const window = await freshWindow('ida@late.example', 'owner', 'late', daemon);
   window.expect(/status of 401/);
   await window.go('/apps/late-app');
-  await daemon.putForward(11.9 * 3_600_000);
+  await daemon.putForward(11.9 * 3600);
   await window.go('/apps/late-app');
   await window.heading('Late app').waitFor();
   await window.field('Name').fill('Later app');
-  await daemon.putForward((11.9 + 12.1) * 3_600_000);
+  await daemon.putForward((11.9 + 12.1) * 3600);
   await window.button('Save').first().click();
   await window.see('Your session has ended');
   assert.equal((await daemon.good('GET', '/api/v1/apps/late-app')).Name, 'Late app');
