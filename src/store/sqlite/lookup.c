@@ -18,6 +18,7 @@ static void prepare(struct event_lookup *l)
     l->payments = sql_prepare(&l->sql, "SELECT occurred_ms FROM cap WHERE app_no=? AND"
                                        " panelist_hash=? AND occurred_ms>? AND occurred_ms<?"
                                        " AND id>? AND id<?");
+    l->has_bodies = sql_prepare(&l->sql, "SELECT has_bodies FROM segment WHERE no=?");
     l->last_no = sql_prepare(&l->sql, "SELECT max(id) FROM event WHERE id>=? AND id<=?");
 }
 
@@ -82,10 +83,9 @@ static int body_statement(struct event_lookup *l, uint32_t segment)
             return i;
     }
     /* a purged segment has no table; asking first distinguishes that from a failure */
-    sqlite3_stmt *known = sql_prepare(&l->sql, "SELECT has_bodies FROM segment WHERE no=?");
-    sql_bind_int(known, 1, segment);
-    bool has_bodies = sql_row(&l->sql, known) && sql_int(known, 0) != 0;
-    sql_finalize(known);
+    sql_bind_int(l->has_bodies, 1, segment);
+    bool has_bodies = sql_row(&l->sql, l->has_bodies) && sql_int(l->has_bodies, 0) != 0;
+    sql_reset(l->has_bodies);
     if (!has_bodies)
         return -1;
     int at = (int)(l->next_body++ % BODY_STATEMENTS);

@@ -15,7 +15,7 @@ struct key_found {
 
 struct event_lookup {
     struct sql sql;
-    sqlite3_stmt *row, *status, *reversal, *payments, *last_no;
+    sqlite3_stmt *row, *status, *reversal, *payments, *last_no, *has_bodies;
     struct {
         uint32_t segment;
         sqlite3_stmt *find;
