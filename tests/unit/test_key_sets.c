@@ -94,9 +94,13 @@ static void end(void)
     CHECK(!sql_failed(&reading) && !sql_failed(&writing));
     sql_close(&reading);
     sql_close(&writing);
-    char command[96];
-    snprintf(command, sizeof command, "rm -r %s", folder);
-    CHECK_EQ_INT(system(command), 0);
+    static const char *const suffixes[] = {"", "-wal", "-shm"};
+    for (size_t i = 0; i < ARRAY_LEN(suffixes); i++) {
+        char name[96];
+        snprintf(name, sizeof name, "%s%s", database, suffixes[i]);
+        unlink(name);
+    }
+    CHECK_EQ_INT(rmdir(folder), 0); /* no file of filters has a name */
 }
 
 /* Every `step`th key. */

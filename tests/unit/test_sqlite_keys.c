@@ -87,7 +87,7 @@ static void a_filter_forgets_nothing(void)
         others += filter_may_have(&f, (struct key128){~hi, ~lo});
     }
     CHECK_EQ_UINT(unknown, 0);
-    CHECK(others < keys / 2000); /* 24 bits a key: about 1 in 7,000 */
+    CHECK(others < keys / 2000); /* 24 bits a key: about 1 in 6,000 */
     filter_free(&f);
 }
 

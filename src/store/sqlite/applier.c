@@ -116,11 +116,18 @@ struct bundling {
  * urgent: what comes in at the full rate, and the disk, then feel little of a bundle. */
 #define BUNDLE_REST 4
 
+/* When the next step may be done; INT64_MAX: there is none. */
+static int64_t bundle_mono_ms(const struct sqlite_store *s, const struct bundling *b,
+                              bool is_urgent)
+{
+    if (b->idle || b->given_up || sql_failed(&s->apply.sql))
+        return INT64_MAX;
+    return is_urgent || b->again_mono_ms > b->rested_mono_ms ? b->again_mono_ms : b->rested_mono_ms;
+}
+
 static bool may_bundle(struct sqlite_store *s, const struct bundling *b, bool is_urgent)
 {
-    int64_t now_ms = env_mono_ms(s->env);
-    return !b->idle && !b->given_up && !sql_failed(&s->apply.sql) && now_ms >= b->again_mono_ms &&
-           (is_urgent || now_ms >= b->rested_mono_ms);
+    return env_mono_ms(s->env) >= bundle_mono_ms(s, b, is_urgent);
 }
 
 /* A bundle is not worth the room that outcomes may need. */
@@ -177,13 +184,11 @@ static int64_t idle_ms(struct sqlite_store *s, int64_t next_purge_mono_ms,
                        const struct bundling *bundling)
 {
     int64_t now_ms = env_mono_ms(s->env), purge_ms = next_purge_mono_ms - now_ms;
-    int64_t least_ms = purge_ms > PURGE_AGAIN_MS ? purge_ms : PURGE_AGAIN_MS;
-    if (bundling->idle || bundling->given_up || sql_failed(&s->apply.sql))
-        return least_ms;
-    int64_t step_ms = bundling->again_mono_ms > bundling->rested_mono_ms
-                          ? bundling->again_mono_ms - now_ms
-                          : bundling->rested_mono_ms - now_ms;
-    return step_ms < 0 ? 0 : step_ms < least_ms ? step_ms : least_ms;
+    int64_t most_ms = purge_ms > PURGE_AGAIN_MS ? purge_ms : PURGE_AGAIN_MS;
+    int64_t step_mono_ms = bundle_mono_ms(s, bundling, false);
+    if (step_mono_ms <= now_ms)
+        return 0;
+    return step_mono_ms - now_ms < most_ms ? step_mono_ms - now_ms : most_ms;
 }
 
 /* Takes the request. */

@@ -90,22 +90,33 @@ static uint32_t covered(struct sql *q, unsigned level)
     return first;
 }
 
-/* How many segments the sets have that may become bundles of this level. */
-static uint32_t waiting(struct sql *q, unsigned level, uint32_t open_segment)
+/* The segments from `first` on whose sets may become bundles of a level. */
+struct waiting {
+    uint32_t first, segments;
+};
+
+static void find_waiting(struct sql *q, uint32_t open_segment, struct waiting ret[BUNDLE_LEVELS])
 {
-    uint32_t upto = level == 1 ? open_segment : covered(q, level - 1), from = covered(q, level);
-    return upto > from ? upto - from : 0;
+    uint32_t upto = open_segment;
+    for (unsigned level = 1; level <= BUNDLE_LEVELS; level++) {
+        uint32_t first = upto > 1 ? covered(q, level) : 1;
+        ret[level - 1] = (struct waiting){first, upto > first ? upto - first : 0};
+        upto = first;
+    }
 }
 
 /* The next step's bundle. False: none is due. */
 static bool next_step(struct sql *q, uint32_t open_segment, struct making *ret)
 {
+    struct waiting waiting[BUNDLE_LEVELS];
     if (current(q, ret))
         return true;
+    find_waiting(q, open_segment, waiting);
     for (unsigned level = 1; level <= BUNDLE_LEVELS; level++) {
-        if (waiting(q, level, open_segment) < bundle_segments(level))
+        const struct waiting *at = &waiting[level - 1];
+        if (at->segments < bundle_segments(level))
             continue;
-        *ret = (struct making){ret->no + 1, covered(q, level), level, 0};
+        *ret = (struct making){ret->no + 1, at->first, level, 0};
         return true;
     }
     return false;
@@ -305,7 +316,9 @@ int64_t bundle_bytes_left(struct sql *q, uint32_t open_segment)
 unsigned bundle_urgent_steps(struct sql *q, uint32_t open_segment)
 {
     unsigned steps = 0;
+    struct waiting waiting[BUNDLE_LEVELS];
+    find_waiting(q, open_segment, waiting);
     for (unsigned level = 1; level <= BUNDLE_LEVELS; level++)
-        steps += waiting(q, level, open_segment) / (2 * bundle_segments(level) + 1);
+        steps += waiting[level - 1].segments / (2 * bundle_segments(level) + 1);
     return steps;
 }

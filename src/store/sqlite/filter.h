@@ -1,5 +1,5 @@
 /* A blocked Bloom filter over 128-bit keys: a key's bits are in one line, as long as a cache line.
- * It answers "surely not" or "perhaps". At 24 bits per key about one look-up in seven
+ * It answers "surely not" or "perhaps". At 24 bits per key about one look-up in six
  * thousand is a false positive, which searches SQLite and finds nothing.
  *
  * A line ends with a sum of its bits. Filters are read from files again and again

@@ -198,7 +198,7 @@ static void ask_bundle(struct key_sets *k, uint32_t segments)
     sql_release_cache(k->sql);
 }
 
-void key_sets_follow(struct key_sets *k)
+static void follow_bundles(struct key_sets *k)
 {
     struct bundle_set of;
     if (!bundle_newest(k->sql, &of) || of.no == k->newest_bundle)
@@ -225,7 +225,7 @@ static void leave_segment(struct key_sets *k, struct key_set *set)
 struct filter *key_sets_open_segment(struct key_sets *k, uint32_t segment)
 {
     key_sets_load(k);
-    key_sets_follow(k);
+    follow_bundles(k);
     struct key_set *last = k->count > 0 ? &k->items[k->count - 1] : NULL;
     if (last && last->no == segment)
         return &last->filters[0];

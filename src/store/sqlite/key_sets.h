@@ -35,9 +35,9 @@ void key_sets_free(struct key_sets *k);
 /* Loads all filters, and fills the open segment's from its keys, unless that is done. The first
  * question does it too, but it may read many megabytes. */
 void key_sets_load(struct key_sets *k);
-/* Loads some of a finished bundle's filters, and asks the bundle once it has all. */
-void key_sets_follow(struct key_sets *k);
-/* Adds keys that are in the database now. A segment that is new begins here. */
+/* The open segment's filter, to which the keys that are in the database now are added. A segment
+ * that is new begins here. Also loads some of a finished bundle's filters, and asks the bundle
+ * instead of its segments once it has all. */
 struct filter *key_sets_open_segment(struct key_sets *k, uint32_t segment);
 
 bool key_sets_find(struct key_sets *k, struct key128 key, struct key_record *ret);
