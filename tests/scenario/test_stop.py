@@ -67,24 +67,23 @@ def test_new_connections_are_refused_while_attempts_end(own_daemon, hanging):
 
 def test_a_test_callback_under_way_brings_its_result(own_daemon):
     """Requests have five seconds, as the shortest TimeoutSeconds and two more."""
-    asked, let_go, found = threading.Event(), threading.Event(), []
-    receiver = Receiver(lambda request: (asked.set(), let_go.wait(60), 200)[2])
+    h, found = Hanging(), []
     try:
         own_daemon.start()
-        account = Account(own_daemon, receiver.url)
+        account = Account(own_daemon, h.receiver.url)
         tester = threading.Thread(target=lambda: found.append(own_daemon.api().post(
             "/api/v1/apps/%s/test-callback" % account.app_id, {"RewardType": "survey_completed", "PanelistId": "u"})))
         tester.start()
-        assert asked.wait(60)
+        assert h.asked.wait(60)
         own_daemon.process.send_signal(signal.SIGTERM)
         eventually(lambda: '"event":"stopping"' in own_daemon.log_text())
         time.sleep(2.5)
-        let_go.set()
+        h.let_go.set()
         tester.join()
         assert found and found[0].status == 200 and found[0].json["Status"] == 200, found
         assert own_daemon.process.wait(30) == 0
     finally:
-        receiver.close()
+        h.receiver.close()
 
 
 def moment(text):
