@@ -318,11 +318,27 @@ static void an_open_segment_is_in_no_bundle(void)
     end();
 }
 
+static void a_damaged_level_is_told(void)
+{
+    static const char *const damages[] = {"-1", "0", "7", "'x'"};
+    for (size_t i = 0; i < ARRAY_LEN(damages); i++) {
+        begin(5);
+        for (unsigned step = 0; step < bundle_merge_steps(1); step++)
+            CHECK(step_once());
+        sql_exec_f(&sql, "UPDATE bundle SET level=%s", damages[i]);
+        (void)sets_asked();
+        CHECK(sql_failed(&sql));
+        sql_forget(&sql);
+        sql_close(&sql);
+    }
+}
+
 int main(void)
 {
     RUN(every_step_answers_the_same);
     RUN(whoever_is_erased_at_some_step_stays_so);
     RUN(sets_that_somebody_still_asks_are_kept);
     RUN(an_open_segment_is_in_no_bundle);
+    RUN(a_damaged_level_is_told);
     return check_done("bundles");
 }

@@ -21,9 +21,9 @@ sqlite3_stmt *bundle_prepare_sets(struct sql *q, bool newest_first)
 {
     return sql_prepare_f(q,
                          "WITH made AS (SELECT * FROM bundle WHERE steps>=slices)"
-                         " SELECT no,no AS first,1,1 FROM segment WHERE"
+                         " SELECT no,no AS first,1,0 FROM segment WHERE"
                          " no>=(SELECT coalesce(max(first+segments),0) FROM made)"
-                         " UNION ALL SELECT no,first,segments,slices FROM made m WHERE NOT EXISTS"
+                         " UNION ALL SELECT no,first,segments,level FROM made m WHERE NOT EXISTS"
                          " (SELECT 1 FROM made h WHERE h.level>m.level"
                          " AND m.first>=h.first AND m.first<h.first+h.segments)"
                          " ORDER BY first %s",
@@ -34,11 +34,16 @@ bool bundle_next_set(struct sql *q, sqlite3_stmt *s, struct bundle_set *ret)
 {
     if (!sql_row(q, s))
         return false;
+    int64_t level = sql_int(s, 3);
+    if ((sql_int(s, 0) >= BUNDLE_NO_FIRST) != (level > 0) || level > BUNDLE_LEVELS) {
+        sql_damaged(q, "a bundle has an impossible level");
+        return false;
+    }
     *ret = (struct bundle_set){
         .no = (uint32_t)sql_int(s, 0),
         .first = (uint32_t)sql_int(s, 1),
         .segments = (uint32_t)sql_int(s, 2),
-        .slice_bits = (unsigned)__builtin_ctzll((unsigned long long)sql_int(s, 3)),
+        .slice_bits = level > 0 ? bundle_slice_bits((unsigned)level) : 0,
     };
     return true;
 }
@@ -50,7 +55,7 @@ sqlite3_stmt *bundle_prepare_tables(struct sql *q)
 
 bool bundle_newest(struct sql *q, struct bundle_set *ret)
 {
-    sqlite3_stmt *s = sql_prepare(q, "SELECT no,first,segments,slices FROM bundle"
+    sqlite3_stmt *s = sql_prepare(q, "SELECT no,first,segments,level FROM bundle"
                                      " WHERE steps>=slices ORDER BY no DESC LIMIT 1");
     bool found = bundle_next_set(q, s, ret);
     sql_finalize(s);
