@@ -20,6 +20,7 @@ from database import Server, sql
 APPS = 100
 GOALS = {"sqlite": 200, "postgresql": 300}
 PURGED = re.compile(r"(bodies|attempts?|active|body)(_|$)|intraday|delivery_stats|sqlite_")
+FILTER_BYTES = 512 / 480 * 24 / 8  # of a key once its segment is closed, which here is open (store/sqlite/filter.c)
 FACTS = ("SELECT avg(length(event_id)+length(panelist_id)+coalesce(length(session_id),0)"
          "+coalesce(length(offer_title),0))+4*8 FROM event")
 
@@ -43,6 +44,7 @@ def sqlite(events):
         daemon.stop()
         db = sqlite3.connect(daemon.dir / "postbackd.db")
         sizes = dict(db.execute("SELECT name,sum(pgsize) FROM dbstat GROUP BY name"))
+        sizes["filter"] = events * FILTER_BYTES
         return {"": sizes}, db.execute(FACTS).fetchone()[0]
     finally:
         daemon.close()
