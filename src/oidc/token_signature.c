@@ -1,5 +1,6 @@
 /* The algorithm is the token's, of a short list of those with two keys; the kind of key that it
- * takes is ours to say. So "none" is unknown, and a public key never serves as an HMAC's. */
+ * takes is ours to say. So "none" is unknown, and a public key never serves as an HMAC's. RSA keys
+ * below 2,048 bits are not used. */
 #include "oidc/token_signature.h"
 
 #include "json/reader.h"
@@ -114,7 +115,9 @@ enum signature_verdict signature_judge(struct arena *arena, struct str token, st
         if (is_signed_by(token, key, arena, ret_claims))
             return SIGNATURE_GOOD;
     }
-    *ret_why = tried ? "the ID token's signature is wrong"
-                     : "the ID token is signed by a key that the provider does not publish";
+    *ret_why =
+        tried ? "the ID token's signature is wrong"
+              : "the ID token is signed by a key that the provider does not publish, or by an RSA"
+                " key of less than 2,048 bits";
     return tried ? SIGNATURE_BAD : SIGNATURE_UNKNOWN_KEY;
 }
