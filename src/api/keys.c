@@ -1,5 +1,5 @@
 /* API keys: creates, lists and revokes them. The text of a key is in one answer only, that of its
- * creation. */
+ * creation. A partner is not told which operator made a key. */
 #include "accounts/render.h"
 #include "api/account_routes.h"
 #include "api/idempotency_header.h"

@@ -1,4 +1,5 @@
-/* Settings to daemon options, each judged here with one clear line. */
+/* Settings to daemon options, each judged here with one clear line; also the number of loops where
+ * none is given. */
 #include "cli/serve_options.h"
 
 #include "cli/store_name.h"

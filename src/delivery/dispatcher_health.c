@@ -1,5 +1,5 @@
 /* Names each lane's state (open, suspended, paused, ...), collects its health, and totals all
- * attempts. */
+ * attempts. Warns once a day that a receiver's certificate expires soon. */
 #include "delivery/dispatcher.h"
 
 #include "base/check.h"

@@ -2,9 +2,10 @@
  * for its original: domain/callback_life.c.
  *
  * One function for each kind of decision; acceptance_decide calls them in the order of precedence:
- * repeated (duplicate or conflict), refused by intake, original, then amounts, then the callback's
- * state. Everything that decides is an argument, so the same candidate with the same facts always
- * becomes the same event. */
+ * repeated (duplicate or conflict), refused by intake, original (which must exist, not be reversed
+ * yet, and have what the reversal repeats of it), then amounts, then the callback's state.
+ * Everything that decides is an argument, so the same candidate with the same facts always becomes
+ * the same event. */
 #include "domain/acceptance.h"
 
 #include "domain/acceptance_times.h"

@@ -1,8 +1,9 @@
 /* The members of a reported event, one row each (contract, section 3). Internal.
  *
  * The numbers are part of the content hash, which is stored for ever: rows may be added, but
- * numbers never change. `on`: the types that may have the member; `required`: those that must. A
- * reversal takes PanelistId and the offer's fields from its original. */
+ * numbers never change. `on`: the types that may have the member; `required`: those that must
+ * (what another member's value requires is judged in item.c). A reversal takes PanelistId and the
+ * offer's fields from its original. */
 #pragma once
 
 #include "domain/event.h"

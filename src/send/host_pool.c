@@ -1,4 +1,4 @@
-/* Destinations (scheme://host:port) and the idle connections.
+/* Destinations (scheme://host:port and the client certificate) and the idle connections.
  *
  * An idle connection is on two lists: its destination's stack (the last used is taken first, so
  * that the surplus of a burst ages and is closed) and the sender's list by time (for the idle

@@ -1,7 +1,6 @@
 /* Looks at the certificates that are ours, before they expire: the listener's and those that apps
  * show to their receivers. What has LIMIT_CERTIFICATE_WARNING_MS or less left is said in the log
- * once a day, in metrics and in /healthz. (Receivers' own are noted where they are met: in the
- * health of their endpoint.) */
+ * once a day, in metrics and in /healthz. Receivers' own: delivery/dispatcher_health.c. */
 #pragma once
 
 #include "accounts/directory.h"

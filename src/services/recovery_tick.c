@@ -1,5 +1,5 @@
 /* Resends what one recovery may in one tick: its parts take turns, one callback each, while their
- * lanes have room and the rate allows. */
+ * lanes have room and the rate allows. A lane that is suspended or paused gets one now and then. */
 #include "services/recovery_state.h"
 
 #include "base/alloc.h"
@@ -9,7 +9,7 @@
 #define PAGE_ROWS 200
 #define LANE_ROOM 16            /* besides its window: how many may wait in a lane */
 #define CLOCKS_DIFFER_MS 5000   /* of two nodes */
-#define LANE_SHUT_EVERY_MS 5000 /* a lane that is suspended gets one so often at most */
+#define LANE_SHUT_EVERY_MS 5000 /* one for a lane that is suspended or paused, of each recovery */
 
 static bool read_page(struct recoveries *all, const struct recovery *r,
                       const struct recovery_part *part, struct part_page *page)
