@@ -76,7 +76,7 @@ static const char *status_fix(int status)
     case 403: return "Exempt the path, or our addresses, from the firewall or bot protection.";
     case 404: return "Fix the path of the URL. For unknown users, answer 200.";
     case 405: return "Route POST to the path. Check for a missing slash at its end.";
-    case 408:
+    case 408: return "Read the request sooner, or lower the app's MaxConcurrency.";
     case 429: return "Send Retry-After, or lower the app's RatePerSecond or MaxConcurrency.";
     case 411:
     case 413: return "Allow bodies of up to 32 KiB in the proxy.";
