@@ -211,6 +211,9 @@ static void hides_a_sig_in_what_is_echoed(void)
     answer_hide_secrets(url, sizeof url - 1, "fbff0000000000000000000000000000", STR_NONE);
     CHECK_CSTR(plain, STARS_22);
     CHECK_CSTR(url, STARS_22);
+    char digits[] = "fbff0000000000000000000000000000 FBff0000000000000000000000000000 FBFF0000";
+    answer_hide_secrets(digits, sizeof digits - 1, "fbff0000000000000000000000000000", STR_NONE);
+    CHECK_CSTR(digits, STARS_22 "********** " STARS_22 "********** ********");
 }
 
 int main(void)
