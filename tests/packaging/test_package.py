@@ -44,7 +44,7 @@ def test_it_says_what_it_is_and_needs(package):
 
 
 # docs/decisions/shared-libraries.md; the second line are those that some releases have as archives.
-LIBRARIES = {"libssl", "libcrypto", "libsodium", "libsqlite3", "libpq", "libcares", "libnghttp2", "libz", "libzstd", "libcurl", "librdkafka",
+LIBRARIES = {"libssl", "libcrypto", "libsodium", "libsqlite3", "libpq", "libcares", "libnghttp2", "libz", "libzstd", "liblz4", "libcurl", "librdkafka",
              "libcjose", "libc", "libllhttp", "libgcc_s", "libm", "ld-linux-x86-64", "ld-linux-aarch64"}
 
 

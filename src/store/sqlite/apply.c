@@ -109,7 +109,7 @@ void apply_close(struct apply *a)
         buf_free(&a->attempt.chunk->out);
     free(a->attempt.chunk);
     idmap_free(&a->active.touched);
-    buf_free(&a->bodies);
+    body_packer_free(&a->bodies);
     free(a->panelists);
     free(a->order);
     free(a->due.coming.items);

@@ -8,6 +8,7 @@
 #include "store/delivery_stats.h"
 #include "store/sqlite/array_vtab.h"
 #include "store/sqlite/attempt_block.h"
+#include "store/sqlite/body_block.h"
 #include "store/sqlite/memtable.h"
 #include "store/sqlite/sql.h"
 
@@ -151,7 +152,7 @@ struct apply {
     struct key128 *panelists; /* for each event */
     void *order;              /* elements being sorted */
     size_t panelist_capacity, order_capacity;
-    struct buf bodies; /* a block of bodies */
+    struct body_packer bodies;
     /* Called inside the transaction before each commit; may be NULL. */
     void (*ending)(struct apply *a, void *context);
     void *ending_context;

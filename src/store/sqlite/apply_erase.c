@@ -12,7 +12,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "store/sqlite/body_block.h"
 #include "store/sqlite/bundle.h"
 #include "store/sqlite/event_row.h"
 #include "store/sqlite/panelists.h"
@@ -112,14 +111,17 @@ static void erase_body(struct apply *a, uint32_t segment, uint64_t id)
     uint64_t block = id >> BODY_BLOCK_BITS;
     sqlite3_stmt *find = sql_prepare_f(q, "SELECT bodies FROM bodies_%u WHERE block=?", segment);
     sql_bind_int(find, 1, (int64_t)block);
+    struct body_block bodies = {0};
     bool found = sql_row(q, find);
-    buf_clear(&a->bodies);
-    if (found)
-        body_block_erase(sql_str(find, 0), id, &a->bodies);
+    if (found && !body_block_read(&bodies, sql_str(find, 0)))
+        sql_damaged(q, BODY_BLOCK_DAMAGED);
     sql_finalize(find);
-    if (found)
-        set_block(q, sql_prepare_f(q, "UPDATE bodies_%u SET bodies=? WHERE block=?", segment),
-                  buf_str(&a->bodies), block);
+    body_block_erase(&bodies, id, &a->bodies);
+    struct str rest = body_packer_end(&a->bodies);
+    if (found && !sql_failed(q))
+        set_block(q, sql_prepare_f(q, "UPDATE bodies_%u SET bodies=? WHERE block=?", segment), rest,
+                  block);
+    body_block_free(&bodies);
 }
 
 static uint32_t segment_of(struct apply *a, uint64_t id)

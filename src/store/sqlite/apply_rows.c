@@ -7,7 +7,6 @@
 
 #include <stdlib.h>
 
-#include "store/sqlite/body_block.h"
 #include "store/sqlite/event_row.h"
 
 #define PLAIN_RUN 16
@@ -69,7 +68,7 @@ static void event_column(const void *context, size_t row, int column, sqlite3_co
 }
 
 struct body_rows {
-    struct buf *block;
+    struct body_packer *packer;
     const struct apply_row *order;
     const size_t *starts; /* index of each block's first in order; one more for the end */
 };
@@ -83,14 +82,13 @@ static void body_column(const void *context, size_t row, int column, sqlite3_con
         array_vtab_int(to, (int64_t)(at->id >> BODY_BLOCK_BITS));
         return;
     }
-    buf_clear(rows->block);
     for (const struct apply_row *soon = at; soon < end; soon++)
         for (size_t line = 0; line < soon->event->body.n; line += 64)
             __builtin_prefetch(soon->event->body.p + line);
     for (; at < end; at++)
-        body_block_add(rows->block, at->id, at->event->body);
-    array_vtab_blob(to,
-                    buf_str(rows->block)); /* SQLite copies it before the next row is asked for */
+        body_packer_add(rows->packer, at->id, at->event->body);
+    /* SQLite copies it before the next row is asked for */
+    array_vtab_blob(to, body_packer_end(rows->packer));
 }
 
 static void add_bodies(struct apply *a, const struct apply_row *order, size_t count)

@@ -1,46 +1,122 @@
 /* Blocks of bodies: see body_block.h. */
 #include "store/sqlite/body_block.h"
 
+#include "base/alloc.h"
+
+#include <lz4.h>
+#include <stdlib.h>
+
 #include "store/sqlite/attempt_pieces.h"
 
-/* Reads the next body of a block. False: there is none. */
-static bool next(struct piece_reader *r, uint64_t *ret_low, struct str *ret_body)
+#define UNPACKED_MOST 255 /* times its packed size: LZ4's own limit */
+
+/* --- writing -----------------------------------------------------------------------------------
+ */
+
+void body_packer_free(struct body_packer *p)
 {
-    if (r->at == r->end)
+    buf_free(&p->plain);
+    buf_free(&p->packed);
+    buf_free(&p->chunk);
+    free(p->stream);
+    *p = (struct body_packer){0};
+}
+
+void body_packer_add(struct body_packer *p, uint64_t id, struct str body)
+{
+    piece_put(&p->plain, id % BODY_BLOCK_IDS);
+    piece_put(&p->plain, body.n);
+    buf_add_str(&p->plain, body);
+}
+
+/* Leaves *packed empty if packing gains nothing. */
+static void pack(struct body_packer *p)
+{
+    buf_clear(&p->packed);
+    if (!p->stream) {
+        p->stream = xmalloc(sizeof(LZ4_stream_t));
+        ASSERT(LZ4_initStream(p->stream, sizeof(LZ4_stream_t)) != NULL);
+    }
+    LZ4_resetStream_fast(p->stream); /* each chunk is read without the others */
+    int n = LZ4_compress_fast_continue(p->stream, p->plain.p, buf_reserve(&p->packed, p->plain.n),
+                                       (int)p->plain.n, (int)p->plain.n - 1, 1);
+    p->packed.n = n > 0 ? (size_t)n : 0;
+}
+
+struct str body_packer_end(struct body_packer *p)
+{
+    buf_clear(&p->chunk);
+    if (p->plain.n == 0)
+        return buf_str(&p->chunk);
+    pack(p);
+    piece_put(&p->chunk, p->plain.n);
+    piece_put(&p->chunk, p->packed.n);
+    buf_add_str(&p->chunk, buf_str(p->packed.n > 0 ? &p->packed : &p->plain));
+    buf_clear(&p->plain);
+    return buf_str(&p->chunk);
+}
+
+/* --- reading -----------------------------------------------------------------------------------
+ */
+
+static struct piece_reader reader_of(struct str bytes)
+{
+    const unsigned char *at = (const unsigned char *)bytes.p;
+    return (struct piece_reader){at, at + bytes.n, false};
+}
+
+void body_block_free(struct body_block *b)
+{
+    buf_free(&b->plain);
+}
+
+static bool unpack_chunk(struct piece_reader *r, struct buf *to)
+{
+    uint64_t n = piece_get(r), packed_n = piece_get(r);
+    struct str bytes = piece_get_bytes(r, packed_n > 0 ? packed_n : n);
+    if (r->bad)
         return false;
-    *ret_low = piece_get(r);
-    *ret_body = piece_get_bytes(r, piece_get(r));
-    return !r->bad;
+    if (packed_n == 0) {
+        buf_add_str(to, bytes);
+        return true;
+    }
+    if (n / UNPACKED_MOST > packed_n || n > LZ4_MAX_INPUT_SIZE)
+        return false;
+    char *room = buf_reserve(to, n);
+    if (LZ4_decompress_safe(bytes.p, room, (int)bytes.n, (int)n) != (int)n)
+        return false;
+    to->n += n;
+    return true;
 }
 
-static struct piece_reader reader_of(struct str block)
+static bool find_bodies(struct body_block *b)
 {
-    const unsigned char *at = (const unsigned char *)block.p;
-    return (struct piece_reader){at, at + block.n, false};
+    struct piece_reader r = reader_of(buf_str(&b->plain));
+    while (r.at < r.end && !r.bad) {
+        uint64_t low = piece_get(&r);
+        struct str body = piece_get_bytes(&r, piece_get(&r));
+        if (r.bad || low >= BODY_BLOCK_IDS)
+            return false;
+        b->of[low] = body;
+    }
+    return !r.bad;
 }
 
-void body_block_add(struct buf *to, uint64_t id, struct str body)
-{
-    piece_put(to, id % BODY_BLOCK_IDS);
-    piece_put(to, body.n);
-    buf_add_str(to, body);
-}
-
-struct str body_block_find(struct str block, uint64_t id)
-{
-    struct piece_reader r = reader_of(block);
-    struct str body;
-    for (uint64_t low; next(&r, &low, &body);)
-        if (low == id % BODY_BLOCK_IDS)
-            return body;
-    return STR_NONE;
-}
-
-void body_block_erase(struct str block, uint64_t id, struct buf *to)
+bool body_block_read(struct body_block *b, struct str block)
 {
     struct piece_reader r = reader_of(block);
-    struct str body;
-    for (uint64_t low; next(&r, &low, &body);)
-        if (low != id % BODY_BLOCK_IDS)
-            body_block_add(to, low, body);
+    buf_clear(&b->plain);
+    for (size_t i = 0; i < BODY_BLOCK_IDS; i++)
+        b->of[i] = STR_NONE;
+    while (r.at < r.end)
+        if (!unpack_chunk(&r, &b->plain))
+            return false;
+    return find_bodies(b);
+}
+
+void body_block_erase(const struct body_block *b, uint64_t id, struct body_packer *ret)
+{
+    for (uint64_t low = 0; low < BODY_BLOCK_IDS; low++)
+        if (low != id % BODY_BLOCK_IDS && b->of[low].p)
+            body_packer_add(ret, low, b->of[low]);
 }

@@ -1,22 +1,50 @@
 /* The bodies of BODY_BLOCK_IDS neighbouring events in one row. A row for each would cost several
  * times the instructions and leave half-empty pages, because most accounts insert between existing
- * rows.
+ * rows. They are packed together, because they repeat most of each other.
  *
- *     block   bodies, in any order
- *     body    id % BODY_BLOCK_IDS and its length, as numbers of attempt_block.h; its bytes
+ *     block   chunks; each memtable with bodies of these events appends one
+ *     chunk   numbers: the length of its bodies and of what they are packed to, 0: they are not;
+ *             the bodies, or the block that LZ4 has made of them
+ *     body    id % BODY_BLOCK_IDS and its length; its bytes
+ *     number  as in attempt_block.h
  *
- * The number is small, so that reading one body does not read many pages. */
+ * The number of events is small, so that reading one body does not read many pages. */
 #pragma once
 
 #include "base/buf.h"
+#include "base/check.h"
 #include "base/str.h"
 
 #include <stdint.h>
 
 #define BODY_BLOCK_BITS 4
 #define BODY_BLOCK_IDS (1u << BODY_BLOCK_BITS)
+#define BODY_BLOCK_DAMAGED "a block of bodies is damaged"
 
-void body_block_add(struct buf *to, uint64_t id, struct str body);
-struct str body_block_find(struct str block, uint64_t id); /* absent: not in the block */
-/* Appends the block without one body to *to. */
-void body_block_erase(struct str block, uint64_t id, struct buf *to);
+/* --- writing: zero-initialised it is ready, and it is used for one chunk after the other --------
+ */
+
+struct body_packer {
+    struct buf plain, packed, chunk;
+    void *stream; /* LZ4's memory */
+};
+
+void body_packer_free(struct body_packer *p);
+void body_packer_add(struct body_packer *p, uint64_t id, struct str body);
+/* Packs what was added since the last call. Valid until the next one; empty if nothing was added.
+ */
+struct str body_packer_end(struct body_packer *p);
+
+/* --- reading: zero-initialised it is ready, and it is used for one block after the other ---------
+ */
+
+struct body_block {
+    struct buf plain;
+    struct str of[BODY_BLOCK_IDS]; /* by id % BODY_BLOCK_IDS; absent: not in the block */
+};
+
+void body_block_free(struct body_block *b);
+/* False: the bytes are damaged. Otherwise the bodies are valid until the next call. */
+MUST_CHECK bool body_block_read(struct body_block *b, struct str block);
+/* Packs all bodies but one's. */
+void body_block_erase(const struct body_block *b, uint64_t id, struct body_packer *ret);

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/sqlite/body_block.h"
 #include "store/sqlite/run.h"
 
 static void prepare(struct event_lookup *l)
@@ -40,6 +39,7 @@ bool lookup_open(struct event_lookup *l, const char *path, const char *vfs, char
 void lookup_close(struct event_lookup *l)
 {
     key_sets_free(&l->keys);
+    body_block_free(&l->last_bodies.bodies);
     sql_close(&l->sql);
     *l = (struct event_lookup){0};
 }
@@ -98,32 +98,40 @@ static int body_statement(struct event_lookup *l, uint32_t segment)
 
 void lookup_end_bodies(struct event_lookup *l)
 {
-    sql_reset(l->body_block.s);
-    l->body_block.s = NULL;
+    l->last_bodies.segment = 0;
+}
+
+/* False: it is purged, or damaged. */
+static bool read_bodies(struct event_lookup *l, uint64_t block, uint32_t segment)
+{
+    int at = segment > 0 ? body_statement(l, segment) : -1; /* 0: erased */
+    if (at < 0)
+        return false;
+    sqlite3_stmt *s = l->bodies[at].find;
+    sql_bind_int(s, 1, (int64_t)block);
+    bool had_failed = sql_failed(&l->sql);
+    bool found = sql_row(&l->sql, s);
+    if (!found && !had_failed && (l->sql.code & 0xff) == SQLITE_ERROR)
+        sql_forget(&l->sql); /* purged since the statement was prepared */
+    if (found && !body_block_read(&l->last_bodies.bodies, sql_str(s, 0))) {
+        sql_damaged(&l->sql, BODY_BLOCK_DAMAGED);
+        found = false;
+    }
+    sql_reset(s);
+    return found;
 }
 
 struct str lookup_next_body(struct event_lookup *l, uint64_t id, uint32_t segment)
 {
     uint64_t block = id >> BODY_BLOCK_BITS;
-    if (l->body_block.s && l->body_block.segment == segment && l->body_block.block == block)
-        return body_block_find(l->body_block.bytes, id);
-    lookup_end_bodies(l);
-    int at = segment > 0 ? body_statement(l, segment) : -1;
-    if (at < 0)
-        return STR_NONE;
-    sqlite3_stmt *s = l->bodies[at].find;
-    sql_bind_int(s, 1, (int64_t)block);
-    bool had_failed = sql_failed(&l->sql);
-    if (!sql_row(&l->sql, s)) {
-        if (!had_failed && (l->sql.code & 0xff) == SQLITE_ERROR)
-            sql_forget(&l->sql); /* purged since the statement was prepared */
-        return STR_NONE;
+    if (segment == 0 || l->last_bodies.segment != segment || l->last_bodies.block != block) {
+        l->last_bodies.segment = 0;
+        if (!read_bodies(l, block, segment))
+            return STR_NONE;
+        l->last_bodies.segment = segment;
+        l->last_bodies.block = block;
     }
-    l->body_block.s = s;
-    l->body_block.segment = segment;
-    l->body_block.block = block;
-    l->body_block.bytes = sql_str(s, 0);
-    return body_block_find(l->body_block.bytes, id);
+    return l->last_bodies.bodies.of[id % BODY_BLOCK_IDS];
 }
 
 struct str lookup_body(struct event_lookup *l, uint64_t id, uint32_t segment, struct arena *arena)

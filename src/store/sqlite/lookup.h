@@ -2,6 +2,7 @@
  * a reader, the backup. */
 #pragma once
 
+#include "store/sqlite/body_block.h"
 #include "store/sqlite/event_row.h"
 #include "store/sqlite/key_sets.h"
 #include "store/sqlite/schema.h"
@@ -22,11 +23,10 @@ struct event_lookup {
     } bodies[BODY_STATEMENTS]; /* of the segments used last */
     size_t next_body;
     struct {
-        sqlite3_stmt *s; /* its row is the block; NULL: none */
-        uint32_t segment;
+        uint32_t segment; /* 0: no block is read */
         uint64_t block;
-        struct str bytes;
-    } body_block; /* for lookup_next_body */
+        struct body_block bodies;
+    } last_bodies; /* for lookup_next_body */
     struct key_sets keys;
 };
 
@@ -44,7 +44,7 @@ bool lookup_status(struct event_lookup *l, uint64_t id, struct callback_life *re
 struct str lookup_body(struct event_lookup *l, uint64_t id, uint32_t segment, struct arena *arena);
 /* Looks up many bodies in one transaction: consecutive bodies of a block (body_block.h) are read at
  * once. The result is valid until the next call. Call lookup_end_bodies before the transaction
- * ends, because the last statement stays open. */
+ * ends, because the block may change then. */
 struct str lookup_next_body(struct event_lookup *l, uint64_t id, uint32_t segment);
 void lookup_end_bodies(struct event_lookup *l);
 uint64_t lookup_reversal(struct event_lookup *l, uint64_t original_id); /* 0: none */
