@@ -9,7 +9,7 @@
  * makes what people search in instead: the first 20 are ad_hoc, the others surveys and offers, and
  * each has had its one try: 1 in 5,000 is dead, the others are delivered; with DAYS
  * they have occurred one after the other in the last DAYS days, those of more than 30 days ago were
- * imported, so that they have neither body nor try, as if both were purged. Prints how many events
+ * imported, so that they have no try, as if those were purged. Prints how many events
  * it was told are durable. */
 #include "accounts/changes.h"
 #include "base/alloc.h"
@@ -30,7 +30,7 @@
 #define FLIGHTS 8u
 #define PANELISTS 100000u
 #define CALLBACKS_OF_PANELIST 100u /* in a log: as many in a small store as in a large one */
-#define KEPT_MS (30 * DAY_MS)      /* the bodies and attempts of older ones are purged */
+#define KEPT_MS (30 * DAY_MS)      /* the attempts of older ones are purged */
 #define FULL_AFTER_S 3             /* nothing accepted for so long: the store takes no more */
 
 struct texts {

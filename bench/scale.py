@@ -5,10 +5,10 @@ in the store, in turns, one daemon for each.
     bench/scale.py [LARGE] [SMALL] [ROUNDS] [DIR]    bench/scale.py 2000000 100000 3 for a short one
 
 Both stores are filled directly (bench/fill.c): one account of 50 apps with a client each, events of
-the last 366 days, a hundred of each panelist, all final; those of the last 30 days have their bodies
-and attempts, older ones are as purging leaves them. DIR: the larger store, used and kept, made when
-it is not there; without it, BENCH_DIR says where both are made. A million callbacks take 16 s of CPU
-and 0.5 GB to fill: expect an hour and 50 GB for 100 million.
+the last 366 days, a hundred of each panelist, all final, with their bodies; those of the last 30 days
+have their attempts, too. DIR: the larger store, used and kept, made when it is not there; without it,
+BENCH_DIR says where both are made. A million callbacks take 16 s of CPU and 0.35 GB to fill: expect
+an hour and 35 GB for 100 million.
 
 Rates are of a whole run: taken in and durable (nothing to send), and sent to delivered and recorded.
 A start is timed from exec to the first callback that arrives, after SIGKILL with the journal at its
