@@ -149,6 +149,12 @@ plant("erased_attempts_kept", "applier", "headers and bodies of attempts outlive
       "    if (has_bodies(", CONFORMANCE)
 plant("erased_memtable_not_applied", "applier", "an erasure is recorded and not carried out", A,
       "    apply_erases(a);\n", "", CONFORMANCE)
+plant("erased_body_kept", "applier", "an erased callback's body stays among its neighbours'",
+      "src/store/sqlite/body_block.c", "low != id % BODY_BLOCK_IDS && b->of[low].p", "b->of[low].p",
+      "unit body_block")
+plant("later_bodies_not_read", "applier", "of a row of bodies only the first memtable's are read",
+      "src/store/sqlite/body_block.c", "    while (r.at < r.end)\n", "    if (r.at < r.end)\n",
+      "unit body_block")
 plant("owed_body_purged", "applier", "the body of a resend that is owed goes with the old ones",
       "src/store/sqlite/purge.c", "AND queue=1 AND state<>1", "AND queue=1 AND state<>state",
       "unit sqlite_retention")
@@ -373,6 +379,9 @@ plant("code_is_good_twice", "authorization", "a code of the second factor may be
 plant("passkey_is_good_twice", "authorization", "an assertion of a passkey may be replayed",
       "src/people/passkey.c", "challenge_ms <= k->challenge_ms", "challenge_ms < k->challenge_ms",
       "scenario test_passkeys.py::test_an_assertion_signs_in_once")
+plant("echoed_sig_in_capitals_shown", "authorization", "a Sig that a receiver echoes in capitals is shown",
+      "src/domain/answer_secrets.c", "    if (other != first)\n", "    if (other == 0)\n",
+      "unit signature")
 plant("passkey_of_another_page", "authorization", "a passkey signs in from another site's page",
       "src/people/passkey.c", "!str_eq(text_of(data, \"origin\"), ask->origin)", "false",
       "scenario test_passkeys.py::test_what_was_not_asked_for_adds_nothing_and_signs_in_nobody")
