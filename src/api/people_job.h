@@ -54,7 +54,7 @@ struct people_job {
 
     /* The refusal: its HTTP status, with a sentence or with c->problems. */
     int refusal;
-    const char *refusal_text; /* literal; NULL: the faults are the body's */
+    const char *refusal_text; /* literal, or the call's arena's; NULL: the faults are the body's */
     int64_t retry_after_s;
 
     /* people_job.c's own. */

@@ -1,5 +1,6 @@
 /* The people of an account: invites, lists, changes and removes them; their one-time links and
  * sessions. */
+#include "accounts/names.h"
 #include "accounts/render.h"
 #include "api/account_routes.h"
 #include "api/internal.h"
@@ -34,6 +35,27 @@ static void read_role(const struct people_job *job, uint32_t account_no, enum ro
     else
         problem_add(&job->c->problems, STR("Role"), "invalid", "must be %s",
                     account_no ? "owner, developer or analyst" : "admin or support");
+}
+
+/* Whether who asks may do all that somebody of this role may; else the scopes that lack are named.
+ * Taking away needs it too: a key that signs owners out, or removes them, keeps them out. */
+static bool may_manage(struct people_job *job, enum role role)
+{
+    uint32_t beyond = role_scopes_beyond(role, job->c->scopes);
+    struct buf text = {0};
+    if (!beyond)
+        return true;
+    buf_printf(&text, "This needs every scope of the role %s; the key or role lacks",
+               role_name(role));
+    const char *between = " ";
+    for (size_t i = 0; i < scope_count; i++) {
+        if (!(beyond & scope_names[i].bit))
+            continue;
+        buf_printf(&text, "%s%s", between, scope_names[i].name);
+        between = ", ";
+    }
+    buf_add_c(&text, ".");
+    return job_refuse(job, 403, arena_take(&job->c->r->arena, &text).p);
 }
 
 /* A new link of the user; the one before it is no longer good. */
@@ -103,6 +125,8 @@ static bool create_judge(struct people_job *job)
     fields_bool(&job->fields, "SendMail", &send_mail);
     if (c->problems.count)
         return job_refuse(job, 400, NULL);
+    if (!may_manage(job, next.role))
+        return false;
     if (send_mail && !sends)
         return job_refuse(job, 409,
                           "No link can be sent by e-mail here. Leave SendMail out, and pass the "
@@ -200,12 +224,14 @@ static bool is_self(const struct people_job *job)
     return str_eq(job->c->person.user_id, job->user->id);
 }
 
-/* The user as he is now; false: he has just been removed. */
+/* The user as he is now; false: he has just been removed, or is not for who asks to change. */
 static bool refresh(struct people_job *job)
 {
     user_unref(job->user);
     job->user = people_user(job->people, job->name);
-    return job->user || job_refuse(job, 404, "Not found in this account.");
+    if (!job->user)
+        return job_refuse(job, 404, "Not found in this account.");
+    return may_manage(job, job->user->role);
 }
 
 /* Whether it may be that this user has his role no more. */
@@ -233,6 +259,8 @@ static bool patch_judge(struct people_job *job)
     fields_bool(&job->fields, "Enabled", &next.enabled);
     if (job->c->problems.count)
         return job_refuse(job, 400, NULL);
+    if (!may_manage(job, next.role))
+        return false;
     if (!etag_matches(if_match, job->user->version))
         return job_refuse(job, 412, "The user has changed since the version that If-Match names.");
     bool loses = next.role != job->user->role || (job->user->enabled && !next.enabled);

@@ -43,6 +43,11 @@ uint32_t role_scopes(enum role role)
     return entry_of(role)->scopes;
 }
 
+uint32_t role_scopes_beyond(enum role role, uint32_t scopes)
+{
+    return scopes & SCOPE_ADMIN ? 0 : role_scopes(role) & ~scopes;
+}
+
 bool role_parse(struct str name, enum role *ret_role)
 {
     for (enum role r = ROLE_OWNER; r <= ROLE_LAST; r++) {

@@ -98,6 +98,40 @@ def test_nobody_rises_above_himself(daemon):
     assert Browser(daemon).sign_in(developer.email).status == 401
 
 
+def test_a_key_manages_only_whom_it_could_make(daemon, receiver):
+    """A key with people:write does not make itself an owner: neither a new one, nor one that is there."""
+    account = Account(daemon, receiver.url)
+    owner, developer = person(daemon, "owner", account.partner_id), person(daemon, "developer", account.partner_id)
+    users = "/api/v1/users"
+    weak = daemon.api(account.key("people:write"))
+    for role in ("owner", "developer", "analyst"):
+        answer = weak.post(users, {"Email": "new-%s@example.test" % role, "Role": role})
+        assert answer.status == 403 and "scope of the role " + role in answer.json["detail"], answer
+    some = daemon.api(account.key("people:write", *READS))
+    made = some.post(users, {"Email": "by-key-%s@example.test" % account.app_id, "Role": "analyst"})
+    assert made.status == 201
+    analyst = users + "/" + made.json["User"]["UserId"]
+    for about in (owner, developer):
+        for method, rest, body in (("PATCH", "", {"Name": "x"}), ("PATCH", "", {"Enabled": False}),
+                                   ("PATCH", "", {"Role": "analyst"}), ("POST", "/link", None), ("DELETE", "", None),
+                                   ("DELETE", "/second-factor", None), ("DELETE", "/identity", None),
+                                   ("DELETE", "/sessions", None)):
+            answer = some.request(method, "%s/%s%s" % (users, about.user_id, rest), body)
+            assert answer.status == 403 and "lacks" in answer.json["detail"], (method, rest, answer)
+        assert about.session()["SignedIn"]
+        assert some.get("%s/%s" % (users, about.user_id)).status == 200
+    raised = some.patch(analyst, {"Role": "developer"})
+    assert raised.status == 403 and raised.json["detail"] == (
+        "This needs every scope of the role developer; the key or role lacks callbacks:write, panelists:erase, "
+        "apps:write, keys:write, audit:read.")
+    assert some.get(analyst).json["Role"] == "analyst"
+    assert some.patch(analyst, {"Name": "Ada"}).status == some.post(analyst + "/link").status == 200
+    assert some.delete(analyst + "/sessions").status == some.delete(analyst).status == 204
+    full = daemon.api(account.key(*PARTNER_SCOPES))
+    assert full.post("%s/%s/link" % (users, owner.user_id)).status == 200
+    assert full.post(users, {"Email": "full-%s@example.test" % account.app_id, "Role": "owner"}).status == 201
+
+
 def test_changing_people_follows_the_rules_of_the_interface(daemon):
     p = partner(daemon)
     owner = person(daemon, "owner", p)
