@@ -120,7 +120,10 @@ static bool use_slow(struct people_job *job)
     const char *why = NULL;
     if (!password_good(job->password, job->user ? job->user->email : job->email, &why))
         return job_refuse_field(job, "Password", "invalid", why);
-    password_hash(job->password, job->new_hash);
+    if (job->user)
+        sign_in_hash_password(job, job->password, job->user->email, job->user->id);
+    else
+        sign_in_hash_password(job, job->password, job->email, STR_NONE);
     return true;
 }
 

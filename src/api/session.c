@@ -50,21 +50,19 @@ static void prefer(struct user **preferred, struct user *u)
     *preferred = u;
 }
 
-static bool has_password(const struct people_job *job, const struct user *u)
-{
-    return password_verify(u && u->enabled ? u->password : STR_NONE, job->password);
-}
-
 /* Whose password it is, of those with this Email in several accounts: who signed in last, if it is
  * the same one in more. A password is stretched for nobody, too. */
 static bool sign_in_slow(struct people_job *job)
 {
     struct user *users[EMAIL_ACCOUNTS_MOST], *refused = NULL;
+    struct str hashes[EMAIL_ACCOUNTS_MOST];
+    bool right[EMAIL_ACCOUNTS_MOST];
     size_t count = find_candidates(job, users);
-    if (count == 0 && has_password(job, NULL))
-        UNREACHABLE(); /* it is nobody's */
     for (size_t i = 0; i < count; i++)
-        prefer(has_password(job, users[i]) ? &job->user : &refused, users[i]);
+        hashes[i] = users[i]->enabled ? users[i]->password : STR_NONE;
+    password_verify_each(hashes, count, job->password, right);
+    for (size_t i = 0; i < count; i++)
+        prefer(right[i] ? &job->user : &refused, users[i]);
     if (job->user) {
         user_unref(refused);
         return true;
@@ -177,7 +175,7 @@ static bool password_slow(struct people_job *job)
 {
     if (!sign_in_own_password(job))
         return false;
-    password_hash(job->new_password, job->new_hash);
+    sign_in_hash_password(job, job->new_password, job->user->email, job->user->id);
     return true;
 }
 

@@ -45,6 +45,14 @@ void sign_in_new_password(struct people_job *job, const char *name, struct str p
         problem_add(&job->c->problems, str_of(name), "invalid", "%s", why);
 }
 
+void sign_in_hash_password(struct people_job *job, struct str password, struct str email,
+                           struct str user_id)
+{
+    struct user *other = people_first_with_password(job->people, email, user_id);
+    password_hash(password, other ? other->password : STR_NONE, job->new_hash);
+    user_unref(other);
+}
+
 /* --- the second factor ------------------------------------------------------------------------ */
 
 /* Without the one used. */

@@ -24,6 +24,14 @@ void sign_in_email(struct people_job *job, const char *name, struct str *ret);
 void sign_in_new_password(struct people_job *job, const char *name, struct str password,
                           struct str email);
 
+/* On the worker for slow calls: makes job->new_hash of a new password of that user (absent: of
+ * nobody yet). Users of one Email in several accounts share a salt, so a wrong password takes as
+ * long however many there are, and a stranger does not learn their number by it. Where two of them
+ * set their first passwords at the same moment (on two nodes, or one before the other's is stored)
+ * there are two salts, until one of them sets another password. */
+void sign_in_hash_password(struct people_job *job, struct str password, struct str email,
+                           struct str user_id);
+
 /* Whether the code is the user's next one, or a recovery code not used yet; `to` is a copy of the
  * user in which it counts as used. Texts are the arena's. */
 MUST_CHECK bool sign_in_take_code(const struct user *user, struct str code, int64_t now_ms,

@@ -4,6 +4,7 @@
 #include "base/check.h"
 
 #include <sodium.h>
+#include <stdio.h>
 
 #define STRETCH_PASSES 2
 #define STRETCH_BYTES ((size_t)32 << 20)
@@ -11,6 +12,14 @@
 static const char code_alphabet[] = "abcdefghjkmnpqrstuvwxyz234567890";
 _Static_assert(sizeof code_alphabet - 1 == 32, "5 bits a character");
 _Static_assert(PASSWORD_HASH_BYTES >= crypto_pwhash_STRBYTES, "libsodium's text fits");
+
+/* The text that crypto_pwhash_str makes: the numbers, "SALT$HASH" in base64 without padding. */
+#define NUMBERS "$argon2id$v=19$m=32768,t=2,p=1$"
+#define BASE64 sodium_base64_VARIANT_ORIGINAL_NO_PADDING
+#define SALT_CHARACTERS 22 /* of crypto_pwhash_SALTBYTES */
+#define HEAD_CHARACTERS (sizeof NUMBERS - 1 + SALT_CHARACTERS)
+_Static_assert(STRETCH_PASSES == 2 && STRETCH_BYTES == (size_t)32768 << 10, "as NUMBERS says");
+_Static_assert(crypto_pwhash_SALTBYTES == 16, "SALT_CHARACTERS of base64");
 
 static size_t characters(struct str text)
 {
@@ -44,35 +53,92 @@ bool password_good(struct str password, struct str email, const char **ret_why)
     return true;
 }
 
-void password_hash(struct str password, char ret_hash[PASSWORD_HASH_BYTES])
+/* False: there is none, or it is of other numbers. */
+static bool read_salt(struct str hash, unsigned char ret_salt[crypto_pwhash_SALTBYTES])
 {
-    memset(ret_hash, 0, PASSWORD_HASH_BYTES);
-    ASSERT(crypto_pwhash_str_alg(ret_hash, password.p, password.n, STRETCH_PASSES, STRETCH_BYTES,
-                                 crypto_pwhash_ALG_ARGON2ID13) == 0);
+    size_t n = 0;
+    return str_has_prefix(hash, NUMBERS) && hash.n > HEAD_CHARACTERS &&
+           hash.p[HEAD_CHARACTERS] == '$' &&
+           sodium_base642bin(ret_salt, crypto_pwhash_SALTBYTES, hash.p + sizeof NUMBERS - 1,
+                             SALT_CHARACTERS, NULL, &n, NULL, BASE64) == 0 &&
+           n == crypto_pwhash_SALTBYTES;
 }
 
-/* Of no password: what unknown names are compared with, so that they take as long. */
-static const char *nobodys_hash(void)
+/* crypto_pwhash_str chooses the salt itself, so the text is put together here. */
+void password_hash(struct str password, struct str like, char ret_hash[PASSWORD_HASH_BYTES])
 {
-    static char hash[PASSWORD_HASH_BYTES];
-    static bool made; /* by the one worker for slow calls */
-    if (!made) {
-        unsigned char random[32];
-        randombytes_buf(random, sizeof random);
-        password_hash((struct str){(const char *)random, sizeof random}, hash);
-        made = true;
+    unsigned char salt[crypto_pwhash_SALTBYTES], hash[32];
+    char salt_text[SALT_CHARACTERS + 1], hash_text[44];
+    if (!read_salt(like, salt))
+        randombytes_buf(salt, sizeof salt);
+    ASSERT(crypto_pwhash(hash, sizeof hash, password.p, password.n, salt, STRETCH_PASSES,
+                         STRETCH_BYTES, crypto_pwhash_ALG_ARGON2ID13) == 0);
+    sodium_bin2base64(salt_text, sizeof salt_text, salt, sizeof salt, BASE64);
+    sodium_bin2base64(hash_text, sizeof hash_text, hash, sizeof hash, BASE64);
+    memset(ret_hash, 0, PASSWORD_HASH_BYTES);
+    snprintf(ret_hash, PASSWORD_HASH_BYTES, NUMBERS "%s$%s", salt_text, hash_text);
+    sodium_memzero(hash, sizeof hash);
+    sodium_memzero(hash_text, sizeof hash_text);
+}
+
+static bool same_salt(struct str a, struct str b)
+{
+    return str_has_prefix(a, NUMBERS) && a.n > HEAD_CHARACTERS && b.n > HEAD_CHARACTERS &&
+           memcmp(a.p, b.p, HEAD_CHARACTERS) == 0;
+}
+
+/* With other numbers, as another version may have made it. */
+static bool verify_strange(struct str hash, struct str password)
+{
+    char text[PASSWORD_HASH_BYTES] = {0};
+    ASSERT(hash.n < sizeof text);
+    memcpy(text, hash.p, hash.n);
+    return crypto_pwhash_str_verify(text, password.p, password.n) == 0;
+}
+
+/* Stretches the password with the salt of the first hash: whether it is that one's, and whose it is
+ * of those behind with the same salt. */
+static void verify_from(const struct str *hashes, size_t count, struct str password,
+                        bool *ret_right)
+{
+    char text[PASSWORD_HASH_BYTES];
+    password_hash(password, hashes[0], text);
+    for (size_t i = 0; i < count; i++)
+        if (same_salt(hashes[0], hashes[i]))
+            ret_right[i] =
+                hashes[i].n == strlen(text) && sodium_memcmp(hashes[i].p, text, hashes[i].n) == 0;
+    sodium_memzero(text, sizeof text);
+}
+
+void password_verify_each(const struct str *hashes, size_t count, struct str password,
+                          bool *ret_right)
+{
+    unsigned char salt[crypto_pwhash_SALTBYTES];
+    char nobodys[PASSWORD_HASH_BYTES];
+    size_t stretched = 0;
+    for (size_t i = 0; i < count; i++)
+        ret_right[i] = false;
+    for (size_t i = 0; i < count; i++) {
+        size_t before = 0;
+        while (before < i && !same_salt(hashes[before], hashes[i]))
+            before++;
+        if (!hashes[i].p || before < i)
+            continue;
+        if (read_salt(hashes[i], salt))
+            verify_from(hashes + i, count - i, password, ret_right + i);
+        else
+            ret_right[i] = verify_strange(hashes[i], password);
+        stretched++;
     }
-    return hash;
+    if (stretched == 0)
+        password_hash(password, STR_NONE, nobodys); /* unknown names take as long */
 }
 
 bool password_verify(struct str hash, struct str password)
 {
-    char text[PASSWORD_HASH_BYTES] = {0};
-    ASSERT(hash.n < sizeof text);
-    if (hash.p)
-        memcpy(text, hash.p, hash.n);
-    const char *against = hash.p ? text : nobodys_hash();
-    return crypto_pwhash_str_verify(against, password.p, password.n) == 0 && hash.p;
+    bool right;
+    password_verify_each(&hash, 1, password, &right);
+    return right;
 }
 
 void recovery_code_make(struct env *env, char ret_code[RECOVERY_CODE_BYTES + 1])

@@ -13,10 +13,15 @@
  * Length beats composition (NIST SP 800-63B, section 5.1.1.2). */
 MUST_CHECK bool password_good(struct str password, struct str email, const char **ret_why);
 
-/* Slow. Ends the process where there is no memory for it. */
-void password_hash(struct str password, char ret_hash[PASSWORD_HASH_BYTES]);
+/* Slow. Ends the process where there is no memory for it. `like`: another hash, whose salt this one
+ * takes; absent, or without such a salt: a random one. */
+void password_hash(struct str password, struct str like, char ret_hash[PASSWORD_HASH_BYTES]);
 /* Slow, and equally so where `hash` is absent (nobody's password): then it is false. */
 MUST_CHECK bool password_verify(struct str hash, struct str password);
+/* Which of the hashes are the password's. Slow once for each salt among them, and once where there
+ * is none. */
+void password_verify_each(const struct str *hashes, size_t count, struct str password,
+                          bool *ret_right);
 
 #define RECOVERY_CODES 10
 #define RECOVERY_CODE_BYTES 11 /* "xxxxx-xxxxx": 50 random bits each */

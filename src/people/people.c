@@ -137,6 +137,23 @@ size_t people_users_by_email(struct people *p, struct str email,
     return count;
 }
 
+struct user *people_first_with_password(struct people *p, struct str email, struct str but_id)
+{
+    struct user *first = NULL;
+    lock(p);
+    for (struct index_node *at = index_after(&p->users, NULL); at;
+         at = index_after(&p->users, at)) {
+        struct user *u = at->entry;
+        if (u->password.p && str_eq(u->email, email) && !str_eq(u->id, but_id) &&
+            (!first || u->user_no < first->user_no))
+            first = u;
+    }
+    if (first)
+        entry_ref(first);
+    unlock(p);
+    return first;
+}
+
 struct session *people_session(struct people *p, struct str id)
 {
     return find(p, &p->sessions, id);

@@ -40,6 +40,9 @@ struct user *people_user_by_subject(struct people *people, uint32_t account_no, 
 #define EMAIL_ACCOUNTS_MOST 8
 size_t people_users_by_email(struct people *people, struct str email,
                              struct user *ret[EMAIL_ACCOUNTS_MOST]);
+/* Of those with this Email, enabled or not, the first one that has a password; not who has but_id.
+ */
+struct user *people_first_with_password(struct people *people, struct str email, struct str but_id);
 /* Whose one-time link this is, while it is good. */
 struct user *people_user_by_link(struct people *people, const uint8_t hash[32], int64_t now_ms);
 struct session *people_session(struct people *people, struct str id);

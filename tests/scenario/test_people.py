@@ -1,4 +1,5 @@
 """People: signing in, second factor, links, sessions, roles, and what an attacker tries with them."""
+import json
 import os
 import re
 import select
@@ -7,6 +8,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 from harness import BINARY, OPERATOR_KEY, Daemon
+from inside import rows
 from people import PASSWORD, Browser, codes, enrol, invite, partner, person, totp
 
 NEW = "another password entirely"
@@ -479,6 +481,28 @@ def test_links_are_not_guessed(own_daemon):
     own_daemon.start()
     found = [Browser(own_daemon).post("/api/v1/links/check", {"Token": "guess-%d" % i}).status for i in range(60)]
     assert found[:50] == [404] * 50 and found[-1] == 429
+
+
+def test_how_many_accounts_an_email_has_is_not_heard(own_daemon):
+    """A wrong password is stretched once for each salt: all users of an Email have the same, whenever theirs was set."""
+    own_daemon.start()
+    email, b = "of-many@example.test", Browser(own_daemon)
+    accounts = [partner(own_daemon) for _ in range(4)]
+    for i, p in enumerate(accounts):
+        token = invite(own_daemon, "owner", p, email)[2]
+        assert Browser(own_daemon).post("/api/v1/links/use", {"Token": token, "Password": PASSWORD + str(i)}).status == 200
+    assert b.sign_in(email, PASSWORD + "2").status == 200 and b.session()["Partner"]["PartnerId"] == accounts[2]
+    changed = {"Password": PASSWORD + "2", "NewPassword": NEW}
+    assert b.post("/api/v1/session/password", changed).status == 200
+    for password, place in ((PASSWORD + "0", 0), (PASSWORD + "1", 1), (NEW, 2), (PASSWORD + "3", 3)):
+        assert b.sign_in(email, password).json["Partner"]["PartnerId"] == accounts[place]
+    assert Browser(own_daemon).sign_in(email, PASSWORD + "2").status == 401
+    stranger = person(own_daemon, "owner", accounts[0])
+    own_daemon.stop()
+    documents = [json.loads(row[0]) for row in rows(own_daemon, "SELECT document FROM object WHERE document LIKE '%argon2id%'")]
+    salts = [(d["Email"], d["Password"].split("$")[-2]) for d in documents]
+    assert len(salts) == 5 and len(set(salts)) == len({salt for _, salt in salts}) == 2, salts
+    assert stranger.email in dict(salts)
 
 
 def test_an_email_belongs_to_no_account(daemon):

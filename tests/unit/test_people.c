@@ -9,6 +9,7 @@
 #include "check.h"
 
 #include <sodium.h>
+#include <time.h>
 
 #define RFC_SECRET STR("12345678901234567890") /* RFC 4226, appendix D; RFC 6238, appendix B */
 
@@ -126,7 +127,7 @@ static void passwords_are_stretched_and_judged(void)
 {
     char hash[PASSWORD_HASH_BYTES];
     const char *why = NULL;
-    password_hash(STR("correct horse battery"), hash);
+    password_hash(STR("correct horse battery"), STR_NONE, hash);
     CHECK(strncmp(hash, "$argon2id$v=19$m=32768,t=2,p=1$", 31) == 0);
     CHECK(password_verify(str_of(hash), STR("correct horse battery")));
     CHECK(!password_verify(str_of(hash), STR("correct horse batterx")));
@@ -139,6 +140,57 @@ static void passwords_are_stretched_and_judged(void)
     CHECK(!password_good(STR("a@example.test"), STR("a@example.test"), &why));
     CHECK(!password_good(STR("A@Example.test"), STR("a@example.test"), &why));
     CHECK(!password_good(STR("xxxxxxxxxxxxxxxx"), STR_NONE, &why));
+}
+
+#define HASHES 8
+
+/* How long it takes to compare a wrong password with all of them. */
+static clock_t time_of_wrong(const struct str *hashes)
+{
+    bool right[HASHES];
+    clock_t began = clock();
+    password_verify_each(hashes, HASHES, STR("wrong horse battery"), right);
+    for (size_t i = 0; i < HASHES; i++)
+        CHECK(!right[i]);
+    return clock() - began;
+}
+
+/* Nor is the number of somebody's accounts to be heard from how long a wrong password takes. */
+static void a_password_is_stretched_once_for_each_salt(void)
+{
+    static char alike[HASHES][PASSWORD_HASH_BYTES], apart[HASHES][PASSWORD_HASH_BYTES];
+    struct str of_one_salt[HASHES], of_many[HASHES];
+    for (size_t i = 0; i < HASHES; i++) {
+        password_hash(STR("correct horse"), i ? str_of(alike[0]) : STR_NONE, alike[i]);
+        password_hash(STR("correct horse"), STR_NONE, apart[i]);
+        of_one_salt[i] = str_of(alike[i]);
+        of_many[i] = str_of(apart[i]);
+    }
+    CHECK_CSTR(alike[1], alike[0]);
+    CHECK(strcmp(apart[1], apart[0]) != 0);
+    CHECK(time_of_wrong(of_one_salt) * 3 < time_of_wrong(of_many));
+}
+
+static void each_hash_is_judged_by_itself(void)
+{
+    const struct str password = STR("correct horse battery"), other = STR("another horse battery");
+    char a[PASSWORD_HASH_BYTES], b[PASSWORD_HASH_BYTES], c[PASSWORD_HASH_BYTES];
+    char of_before[crypto_pwhash_STRBYTES], strange[crypto_pwhash_STRBYTES];
+    bool right[7];
+    password_hash(password, STR_NONE, a);
+    password_hash(other, str_of(a), b);
+    password_hash(password, str_of(b), c);
+    CHECK(crypto_pwhash_str_verify(c, password.p, password.n) == 0);
+    REQUIRE(crypto_pwhash_str(of_before, password.p, password.n, 2, (size_t)32 << 20) == 0);
+    REQUIRE(crypto_pwhash_str(strange, password.p, password.n, 3, (size_t)8 << 20) == 0);
+    const struct str hashes[] = {str_of(of_before), str_of(a), str_of(b),         STR_NONE,
+                                 str_of(strange),   str_of(c), STR("$argon2id$v")};
+    password_verify_each(hashes, ARRAY_LEN(hashes), password, right);
+    const bool want[] = {true, true, false, false, true, true, false};
+    for (size_t i = 0; i < ARRAY_LEN(want); i++)
+        CHECK_EQ_INT(right[i], want[i]);
+    password_hash(password, str_of(strange), b); /* a salt of other numbers is not taken */
+    CHECK(password_verify(str_of(b), password));
 }
 
 static void recovery_codes_may_be_typed_anyhow(void)
@@ -445,6 +497,8 @@ int main(void)
     RUN(roles_are_the_table_of_the_docs);
     RUN(tries_run_out_and_come_back);
     RUN(passwords_are_stretched_and_judged);
+    RUN(a_password_is_stretched_once_for_each_salt);
+    RUN(each_hash_is_judged_by_itself);
     RUN(recovery_codes_may_be_typed_anyhow);
     RUN(users_survive_their_documents);
     RUN(a_daily_mail_goes_once_a_day);
