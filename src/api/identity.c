@@ -15,6 +15,7 @@
 #include "domain/url_macros.h"
 
 #include <sodium.h>
+#include <stdio.h>
 
 #define STATE_BYTES_MOST 64
 #define STALE "This took too long, or was begun in another browser or session. Start again."
@@ -180,7 +181,7 @@ static void start_render(struct people_job *job, struct json_writer *w)
     if (!sign_in_flow_read(job->people, cookie, &l->flow))
         UNREACHABLE(); /* it was made just now */
     provider_print_url(&url, &l->ask, &l->flow);
-    buf_add_c(&url, "&max_age=0"); /* whoever was signed in there before may be somebody else */
+    buf_add_c(&url, "&max_age=0"); /* see signed_in_again */
     person_print_flow(&job->headers, job->c, cookie, SIGN_IN_FLOW_MS / 1000);
     json_object(w);
     json_key_string(w, "Url", buf_str(&url));
@@ -310,14 +311,28 @@ static void link_render(struct people_job *job, struct json_writer *w)
     sign_in_render_session(job, w);
 }
 
+/* Whoever was signed in there before may be somebody else, so the provider was asked to have the
+ * person sign in again. False: the job is refused. */
+static bool signed_in_again(struct linking *l)
+{
+    int64_t now_ms = env_wall_ms(l->job->c->api->options.env);
+    const char *why =
+        id_token_judge_anew(&l->ask.claims, l->flow.until_ms - SIGN_IN_FLOW_MS, now_ms);
+    if (!why)
+        return true;
+    snprintf(l->ask.why, sizeof l->ask.why, "%s", why);
+    provider_say_refused(l->job, &l->ask);
+    return job_refuse(l->job, 409,
+                      "The provider did not have you sign in again, so it may have named somebody "
+                      "else. Sign out there and start again; the server's log says more.");
+}
+
 static void link_done(struct task *task)
 {
     struct linking *l = CONTAINER_OF(task, struct linking, ask.done);
-    if (!l->ask.good) {
-        refuse_of_provider(l);
-        if (!l->ask.is_down)
-            tries_failed_of_providers(l->job);
-    }
+    bool good = l->ask.good ? signed_in_again(l) : refuse_of_provider(l);
+    if (!good && !l->ask.is_down)
+        tries_failed_of_providers(l->job);
     people_job_run(l->job);
 }
 

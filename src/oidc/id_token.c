@@ -100,6 +100,25 @@ static struct str email_of(struct arena *arena, const struct json *claims)
     return email_lower(arena, email);
 }
 
+static int64_t auth_time_of(const struct json *claims)
+{
+    int64_t auth_s = 0;
+    if (!json_member(claims, "auth_time"))
+        return 0;
+    return read_time(claims, "auth_time", &auth_s) && auth_s > 0 ? auth_s : AUTH_TIME_WRONG;
+}
+
+const char *id_token_judge_anew(const struct id_claims *claims, int64_t since_ms, int64_t now_ms)
+{
+    if (claims->auth_s == AUTH_TIME_WRONG)
+        return "the ID token's auth_time is no time";
+    if (claims->auth_s && claims->auth_s < since_ms / 1000 - SKEW_S)
+        return "the provider did not have the person sign in again (auth_time)";
+    if (claims->auth_s > now_ms / 1000 + SKEW_S)
+        return "the ID token's auth_time is in the future; compare the clocks";
+    return NULL;
+}
+
 bool id_token_judge(struct arena *arena, struct str text, const struct provider *p,
                     struct str nonce, int64_t now_ms, struct id_claims *ret, const char **ret_why)
 {
@@ -117,6 +136,7 @@ bool id_token_judge(struct arena *arena, struct str text, const struct provider 
         .email = email_of(arena, claims),
         .name = name.n ? str_utf8_prefix(name, NAME_BYTES_MOST) : STR_NONE,
         .role = provider_role(p, json_member(claims, p->groups_claim.p)),
+        .auth_s = auth_time_of(claims),
     };
     return true;
 }

@@ -1,5 +1,6 @@
 """A person's identity at an identity provider: linked and unlinked by that person, unlinked by others; what it
 takes, and what it does not."""
+import time
 from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import parse_qs, urlencode, urlsplit
 
@@ -197,6 +198,21 @@ def test_a_link_is_ended_by_the_session_that_began_it(served, fake):
     assert finish(admin, found).status == 200
     admin.flow = flow
     assert finish(admin, found).status == 409  # a replay: the session has another token now
+
+
+def test_who_was_signed_in_there_before_is_not_linked(served, fake):
+    d = served[0]
+    admin = person(d, "admin")
+    for said in (int(time.time()) - 3600, int(time.time()) + 3600, "yesterday"):
+        fake.claims = {"sub": "before", "auth_time": said}
+        begin = len(d.log_text())
+        answer = link(admin, fake)
+        assert answer.status == 409 and "did not have you sign in again" in answer.json["detail"], (said, answer)
+        assert "auth_time" in d.log_text()[begin:] and identity(admin) is None
+    fake.claims["auth_time"] = int(time.time()) - 30  # clocks may differ by a minute
+    assert link(admin, fake).status == 200
+    fake.claims["auth_time"] = int(time.time()) - 3600  # to sign in it does not matter
+    assert signed_in(d, fake).session()["User"]["UserId"] == admin.user_id
 
 
 def test_a_code_of_another_sign_in_is_not_taken(served, fake):

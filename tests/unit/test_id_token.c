@@ -72,6 +72,35 @@ static void times_may_be_a_minute_off(void)
     }
 }
 
+static void who_must_sign_in_anew_has_done_it_since(void)
+{
+    static const struct {
+        const char *auth_time;
+        bool good;
+    } cases[] = {
+        {"", true}, /* some providers leave it out */
+        {",\"auth_time\":1800000000", true},
+        {",\"auth_time\":1799999880.5", true}, /* it began a minute ago, and clocks may differ */
+        {",\"auth_time\":1799999879", false},
+        {",\"auth_time\":1800000060", true},
+        {",\"auth_time\":1800000061", false},
+        {",\"auth_time\":0", false},
+        {",\"auth_time\":-1", false},
+        {",\"auth_time\":null", false},
+        {",\"auth_time\":\"1800000000\"", false},
+        {",\"auth_time\":[1800000000]", false},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        char token[512];
+        struct id_claims claims;
+        const char *why;
+        snprintf(token, sizeof token, "{" GOOD "," TIMES "%s}", cases[i].auth_time);
+        REQUIRE(judge(token, &claims, &why)); /* for a sign-in it does not matter */
+        if (!CHECK_EQ_INT(!id_token_judge_anew(&claims, NOW_MS - 60000, NOW_MS), cases[i].good))
+            printf("    for %s\n", cases[i].auth_time);
+    }
+}
+
 static void what_is_said_twice_or_is_no_object_is_nothing(void)
 {
     struct id_claims claims;
@@ -115,6 +144,7 @@ int main(void)
 {
     RUN(says_who_it_is);
     RUN(times_may_be_a_minute_off);
+    RUN(who_must_sign_in_anew_has_done_it_since);
     RUN(what_is_said_twice_or_is_no_object_is_nothing);
     RUN(a_file_is_refused_by_the_member_that_is_wrong);
     return check_done("id_token");
