@@ -28,10 +28,10 @@ static const char *key_text(struct http_request *r, struct str *ret)
     return ret->n ? NULL : "The key is empty.";
 }
 
-static bool partner_enabled(struct call *c, uint32_t account_no)
+bool caller_account_enabled(struct api *api, uint32_t account_no)
 {
-    struct partner *p = directory_partner_by_no(c->api->options.directory, account_no);
-    bool enabled = p && p->enabled;
+    struct partner *p = directory_partner_by_no(api->options.directory, account_no);
+    bool enabled = account_no == 0 || (p && p->enabled);
     partner_unref(p);
     return enabled;
 }
@@ -120,8 +120,8 @@ bool caller_judge(struct call *c)
             "With a session, this request needs its X-Csrf-Token; GET /api/v1/session returns it.");
     /* Who acts as a disabled partner is an operator all the same: looking, ending it, signing out.
      */
-    if (!c->is_operator && !c->person.acting && !partner_enabled(c, c->key_account_no))
-        return refuse(c, 403, "This partner's account is disabled; its operator can enable it.");
+    if (!c->is_operator && !c->person.acting && !caller_account_enabled(c->api, c->key_account_no))
+        return refuse(c, 403, CALLER_ACCOUNT_DISABLED);
     return authorized(c);
 }
 

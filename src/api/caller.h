@@ -14,5 +14,8 @@
  * cannot know, 403. False: c->refusal says so. Public routes are for everybody. Any thread that has
  * the call. */
 MUST_CHECK bool caller_judge(struct call *c);
+/* Whether the account's keys and people get in at all; the operator's (0) always do. Any thread. */
+MUST_CHECK bool caller_account_enabled(struct api *api, uint32_t account_no);
+#define CALLER_ACCOUNT_DISABLED "This partner's account is disabled; its operator can enable it."
 /* Answers with c->refusal. */
 void caller_answer_refusal(struct call *c);

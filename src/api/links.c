@@ -173,8 +173,8 @@ static bool use_judge(struct people_job *job)
     struct user next = {0};
     if (!find_link(job)) /* it has been used meanwhile */
         return refuse_link(job);
-    if (!sign_in_by_password(c->api, job->user ? job->user->account_no : 0))
-        return job_refuse(job, 403, SIGN_IN_NO_PASSWORDS);
+    if (!sign_in_is_open(job, job->user ? job->user->account_no : 0))
+        return false;
     if (job->user ? !use_invited(job, &next) : !set_up(job, &next))
         return false;
     next.version++;

@@ -419,10 +419,9 @@ static bool sign_in_judge(struct people_job *job)
     struct passkey *k = find_signer(job, &flow, &ask, keys, count, &why);
     if (!k)
         return refuse_sign_in(job, why);
-    if (!sign_in_by_password(c->api, job->user->account_no)) {
-        job->reason = "passwords and passkeys are off for this account";
+    if (!sign_in_is_open(job, job->user->account_no)) {
         job_note_session(job, "session.refused", job->user->account_no, STR_NONE, job->user->id);
-        return job_refuse(job, 403, SIGN_IN_NO_PASSWORDS);
+        return false;
     }
     k->last_used_ms = now_ms;
     tries_forgive(job, job->email);

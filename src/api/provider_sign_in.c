@@ -4,6 +4,7 @@
 #include "api/provider_sign_in.h"
 
 #include "accounts/directory.h"
+#include "api/caller.h"
 #include "api/internal.h"
 #include "api/query.h"
 #include "api/route.h"
@@ -257,6 +258,8 @@ static bool judge(struct people_job *job)
         people_end_sessions(job->people, &job->change, job->user->id, STR_NONE);
     if (s->ask.claims.role == ROLE_NONE)
         return refuse(job, "no-role", s->account_no);
+    if (!caller_account_enabled(s->c->api, s->account_no))
+        return refuse(job, "disabled", s->account_no);
     return sign_in(s);
 }
 

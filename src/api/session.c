@@ -1,5 +1,6 @@
 /* Signing in and out, and changes to the current session: the password, and acting as a partner.
  * A request's session is checked in api/person.c, and whether it is allowed in api/caller.h. */
+#include "api/caller.h"
 #include "api/internal.h"
 #include "api/route.h"
 #include "api/sign_in.h"
@@ -39,10 +40,18 @@ static size_t find_candidates(struct people_job *job, struct user *ret[EMAIL_ACC
     return ret[0] != NULL;
 }
 
-/* Takes over the reference. */
-static void prefer(struct user **preferred, struct user *u)
+/* Who signed in last, of those whose account is enabled, if there are any. */
+static bool is_better(struct api *api, const struct user *a, const struct user *b)
 {
-    if (*preferred && (*preferred)->last_sign_in_ms >= u->last_sign_in_ms) {
+    bool a_enabled = caller_account_enabled(api, a->account_no);
+    bool b_enabled = caller_account_enabled(api, b->account_no);
+    return a_enabled != b_enabled ? a_enabled : a->last_sign_in_ms > b->last_sign_in_ms;
+}
+
+/* Takes over the reference. */
+static void prefer(struct api *api, struct user **preferred, struct user *u)
+{
+    if (*preferred && !is_better(api, u, *preferred)) {
         user_unref(u);
         return;
     }
@@ -50,8 +59,8 @@ static void prefer(struct user **preferred, struct user *u)
     *preferred = u;
 }
 
-/* Whose password it is, of those with this Email in several accounts: who signed in last, if it is
- * the same one in more. A password is stretched for nobody, too. */
+/* Whose password it is, of those with this Email in several accounts. A password is stretched for
+ * nobody, too. */
 static bool sign_in_slow(struct people_job *job)
 {
     struct user *users[EMAIL_ACCOUNTS_MOST], *refused = NULL;
@@ -62,7 +71,7 @@ static bool sign_in_slow(struct people_job *job)
         hashes[i] = users[i]->enabled ? users[i]->password : STR_NONE;
     password_verify_each(hashes, count, job->password, right);
     for (size_t i = 0; i < count; i++)
-        prefer(right[i] ? &job->user : &refused, users[i]);
+        prefer(job->c->api, right[i] ? &job->user : &refused, users[i]);
     if (job->user) {
         user_unref(refused);
         return true;
@@ -93,9 +102,9 @@ static bool sign_in_judge(struct people_job *job)
     }
     if (now->totp_secret.p && !sign_in_take_code(now, job->code, now_ms, &job->change.arena, &next))
         return refuse_sign_in(job);
-    if (!sign_in_by_password(c->api, now->account_no)) {
+    if (!sign_in_is_open(job, now->account_no)) {
         job_note_session(job, "session.refused", now->account_no, STR_NONE, now->id);
-        return job_refuse(job, 403, SIGN_IN_NO_PASSWORDS);
+        return false;
     }
     tries_forgive(job, job->email);
     c->person.user_id = arena_str(&c->r->arena, now->id);

@@ -1,6 +1,7 @@
 /* Checks passwords and codes; see sign_in.h. */
 #include "api/sign_in.h"
 
+#include "api/caller.h"
 #include "api/internal.h"
 #include "domain/email.h"
 
@@ -12,6 +13,20 @@ bool sign_in_same_origin(struct call *c)
         return true;
     call_answer_problem(c, 403, "This request came from another site and was rejected.");
     return false;
+}
+
+bool sign_in_is_open(struct people_job *job, uint32_t account_no)
+{
+    struct api *api = job->c->api;
+    if (!caller_account_enabled(api, account_no)) {
+        job->reason = "the account is disabled";
+        return job_refuse(job, 403, CALLER_ACCOUNT_DISABLED);
+    }
+    job->reason = "passwords and passkeys are off for this account";
+    if (!sign_in_by_password(api, account_no))
+        return job_refuse(job, 403, SIGN_IN_NO_PASSWORDS);
+    job->reason = NULL;
+    return true;
 }
 
 /* --- fields ----------------------------------------------------------------------------------- */

@@ -10,6 +10,9 @@
 /* Whether the people of the account may sign in by password or passkey: of some only their provider
  * says who they are. */
 MUST_CHECK bool sign_in_by_password(struct api *api, uint32_t account_no);
+/* Whoever has shown who they are: whether the account is enabled and lets them in by password or
+ * passkey. Else the job is refused with 403, and job->reason says why. */
+MUST_CHECK bool sign_in_is_open(struct people_job *job, uint32_t account_no);
 #define SIGN_IN_NO_PASSWORDS                                                                       \
     "Passwords and passkeys are off for this account. Use the button of your identity provider."
 

@@ -344,7 +344,7 @@ plant("key_of_another_partner_revoked", "authorization", "a partner revokes anot
       "src/accounts/change_key.c", "if (!k || k->account_no != account_no) {", "if (!k) {",
       "unit accounts")
 plant("disabled_partner_let_in", "authorization", "keys of a disabled partner work on", W,
-      "bool enabled = p && p->enabled;", "bool enabled = p != NULL;",
+      "(p && p->enabled)", "p != NULL",
       "scenario test_tenancy.py::test_a_disabled_partner")
 plant("csrf_not_checked", "authorization", "other sites change things with the cookie", W,
       "(person_same_origin(c) && (reads || person_csrf_good(c)))", "(reads || c->magic != 0)",

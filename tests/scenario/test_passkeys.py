@@ -260,6 +260,16 @@ def test_who_is_disabled_or_has_lost_them(served, tmp_path):
     assert refused(sign_in(served, a)[1])
 
 
+def test_of_a_disabled_partner_nobody_signs_in(served, tmp_path):
+    p = partner(served)
+    b, a = holder(served, tmp_path, partner_id=p)
+    for enabled, status in ((False, 403), (True, 200)):
+        assert served.api().patch("/api/v1/partners/" + p, {"Enabled": enabled}).status == 200
+        answer = sign_in(served, a)[1]
+        assert answer.status == status and (answer.headers["Set-Cookie"] is None) == (status == 403), answer
+    assert reasons(served, b.user_id) == ["the account is disabled"]
+
+
 def test_the_most_and_the_largest(served, tmp_path):
     b = person(served, "admin")
     large = Authenticator(tmp_path, ORIGIN, kind=["RSA", "-pkeyopt", "rsa_keygen_bits:4096"])

@@ -505,6 +505,40 @@ def test_how_many_accounts_an_email_has_is_not_heard(own_daemon):
     assert stranger.email in dict(salts)
 
 
+def switch(daemon, partner_id, enabled):
+    assert daemon.api().patch("/api/v1/partners/" + partner_id, {"Enabled": enabled}).status == 200
+
+
+def test_of_a_disabled_partner_nobody_signs_in(daemon):
+    p = partner(daemon)
+    owner = person(daemon, "owner", p)
+    _, invited, token = invite(daemon, "analyst", p)
+    switch(daemon, p, False)
+    elsewhere = owner.get("/api/v1/users")
+    b = Browser(daemon)
+    for answer in (b.sign_in(owner.email), b.post("/api/v1/links/use", {"Token": token, "Password": NEW})):
+        assert answer.status == elsewhere.status == 403 and answer.json["detail"] == elsewhere.json["detail"]
+        assert not answer.headers["Set-Cookie"]
+    assert b.sign_in(owner.email, "not the password").status == 401  # whoever has no password does not hear of it
+    noted = daemon.api().get("/api/v1/audit", query={"partnerId": p, "action": "session.refused"}).json["Items"]
+    assert [e["After"].get("Reason") for e in noted] == [None, "the account is disabled"]
+    switch(daemon, p, True)
+    assert b.sign_in(owner.email).status == 200
+    assert Browser(daemon).post("/api/v1/links/use", {"Token": token, "Password": NEW}).json["User"]["Email"] == invited
+
+
+def test_who_is_of_several_accounts_gets_into_one_that_is_enabled(daemon):
+    mine, theirs = partner(daemon), partner(daemon)
+    first = person(daemon, "owner", mine)
+    token = invite(daemon, "owner", theirs, first.email)[2]
+    b = Browser(daemon)
+    assert b.post("/api/v1/links/use", {"Token": token, "Password": PASSWORD}).status == 200
+    switch(daemon, theirs, False)
+    assert b.sign_in(first.email).json["Partner"]["PartnerId"] == mine
+    named = {"Email": first.email, "Password": PASSWORD, "PartnerId": theirs}
+    assert Browser(daemon).post("/api/v1/session", named).status == 403
+
+
 def test_an_email_belongs_to_no_account(daemon):
     """Inviting somebody neither tells nor hinders whom another partner invites."""
     mine, theirs = partner(daemon), partner(daemon)

@@ -394,6 +394,24 @@ def test_a_disabled_user_stays_out(served, fake):
     assert_refused(d, fake, "disabled")
 
 
+def test_of_a_disabled_partner_nobody_signs_in(served, fake):
+    d, file = served
+    p = partner(d)
+    write_file(file, {**fake.entry, "PartnerId": p, "Groups": {"staff": "owner"}})
+    reload(d)
+    fake.claims = {"sub": "partners", "email": "partners@example.test"}
+    b = signed_in(d, fake)
+    assert d.api().patch("/api/v1/partners/" + p, {"Enabled": False}).status == 200
+    assert_refused(d, fake, "disabled")
+    fake.claims = {"sub": "new", "email": "new-of-partner@example.test"}
+    assert_refused(d, fake, "disabled")
+    users = d.api().get("/api/v1/users", query={"partnerId": p}).json["Items"]
+    assert [u["Email"] for u in users] == ["partners@example.test"]
+    assert d.api().patch("/api/v1/partners/" + p, {"Enabled": True}).status == 200
+    assert b.get("/api/v1/users").status == 200  # a session of before holds again
+    assert signed_in(d, fake).session()["User"]["Email"] == "new-of-partner@example.test"
+
+
 def test_passwords_are_switched_off(served, fake):
     d, file = served
     p = partner(d)
