@@ -362,6 +362,12 @@ plant("live_stream_outlives_its_key", "authorization", "a stream goes on behind 
 plant("analyst_may_write", "authorization", "an analyst has a scope too many",
       "src/people/roles.c", "{\"analyst\", false, false, READS}",
       "{\"analyst\", false, false, READS | SCOPE_APPS_WRITE}", "unit people")
+plant("key_manages_its_betters", "authorization", "a key with people:write alone makes itself owner",
+      "src/people/roles.c", "role_scopes(role) & ~scopes", "0",
+      "scenario test_people_rights.py::test_a_key_manages_only_whom_it_could_make")
+plant("salt_of_its_own", "authorization", "a wrong password takes as long as there are accounts of its Email",
+      "src/api/sign_in.c", "other ? other->password : STR_NONE", "STR_NONE",
+      "scenario test_people.py::test_how_many_accounts_an_email_has_is_not_heard")
 plant("page_of_waiting_cut_short", "callbacks", "a list of what waits ends where the newest events do not wait",
       "src/store/postgresql/pg_reads.c", "fate == PG_OK && is_next && !l->more", "false",
       "postgresql test_database.py::test_a_list_of_what_waits_where_much_waits")
