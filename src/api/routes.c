@@ -147,8 +147,10 @@ const struct route api_routes[] = {
      WRITE | ROUTE_BODY_OPTIONAL | CONFLICT, SUBJECT_APP, NULL, "SecretRotate", "Secret", 200,
      TAG_APPS, "rotateSecret", "Rotate the Callback Secret.", app_secret_rotate},
     {HTTP_POST, "/api/v1/apps/{AppId}/test-callback", SCOPE_CALLBACKS_WRITE,
-     WRITE | ROUTE_LONG | ROUTE_TEST, SUBJECT_APP, NULL, "TestCallback", "TestAttempt", 200,
-     TAG_ENDPOINTS, "sendTestCallback", "Send one test callback and show the answer.",
+     CONFLICT | ROUTE_LONG | ROUTE_TEST, SUBJECT_APP, NULL, "TestCallback", "TestAttempt", 200,
+     TAG_ENDPOINTS, "sendTestCallback",
+     "Send one test callback and show the answer; 409 if its receiver could not tell it from a "
+     "real one.",
      app_test_callback},
     {HTTP_POST, "/api/v1/apps/{AppId}/verify-callback", SCOPE_CALLBACKS_READ, WRITE, SUBJECT_APP,
      NULL, "VerifyCallback", "Verified", 200, TAG_ENDPOINTS, "verifyCallback",

@@ -11,6 +11,7 @@
 #include "delivery/callback_request.h"
 #include "domain/money.h"
 #include "domain/payload.h"
+#include "domain/request_format.h"
 #include "domain/traceparent.h"
 #include "domain/url_macros.h"
 #include "send/request_print.h"
@@ -160,6 +161,17 @@ static void fill_event(struct testing *t, const struct app *app)
         e->reward_micros = e->reward_micros > 0 ? -e->reward_micros : e->reward_micros;
         e->revenue_micros = e->revenue_micros > 0 ? -e->revenue_micros : e->revenue_micros;
     }
+}
+
+/* Whether the test would be a signed callback that its receiver cannot tell from a real one: such a
+ * test may only go to the URL that is for tests alone. */
+static bool looks_real(const struct testing *t, const struct app *app)
+{
+    struct str url = t->test.url.p ? t->test.url : app->url[t->test.event.lane];
+    bool is_for_tests = app->url[LANE_TEST].p && str_eq(url, app->url[LANE_TEST]);
+    for (enum lane_kind k = LANE_SUCCESS; k < LANE_KINDS; k++)
+        is_for_tests = is_for_tests && (k == LANE_TEST || !str_eq(url, app->url[k]));
+    return !is_for_tests && !request_shows_test(t->test.format, url);
 }
 
 static void print_body(struct testing *t)
@@ -333,6 +345,16 @@ void app_test_callback(struct call *c)
     print_body(t);
     if (!t->sends) {
         show(t);
+        return;
+    }
+    if (looks_real(t, c->app)) {
+        struct arena arena = t->test.arena;
+        call_answer_problem(c, 409,
+                            "With this URL your server could not tell the test from a real "
+                            "callback, and would credit it. Put {RewardId} or {IsTest} into the "
+                            "URL, or set a TestCallbackUrl that only tests go to and leave Url "
+                            "out.");
+        arena_free(&arena);
         return;
     }
     t->test.app_no = c->app->app_no;

@@ -159,6 +159,14 @@ bool request_is_plain(enum request_format format, struct str url)
     return format == REQUEST_JSON && !request_has_values(format, url);
 }
 
+bool request_shows_test(enum request_format format, struct str url)
+{
+    bool is_judged_by_url =
+        url_has_macros(url) && (format == REQUEST_GET || url_has_macro(url, MACRO_QUERY_SIGNATURE));
+    return !is_judged_by_url || url_has_macro(url, MACRO_REWARD_ID) ||
+           url_has_macro(url, MACRO_IS_TEST);
+}
+
 void request_print_body(struct buf *to, enum request_format format, struct str body)
 {
     if (format == REQUEST_JSON)

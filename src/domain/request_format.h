@@ -32,5 +32,8 @@ void request_print_url(struct buf *to, struct str url, enum request_format forma
 bool request_has_values(enum request_format format, struct str url);
 /* True if the URL is sent as configured, with the JSON body. */
 bool request_is_plain(enum request_format format, struct str url);
+/* False: what identifies the callback, or all that is signed of it, is in the URL, and nothing
+ * there tells a test from a real callback. */
+bool request_shows_test(enum request_format format, struct str url);
 /* Appends the body to send: as it is, as a form, or none. */
 void request_print_body(struct buf *to, enum request_format format, struct str body);

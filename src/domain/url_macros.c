@@ -158,18 +158,33 @@ bool url_macros_check(struct str url, struct buf *why)
     return why->n == 0;
 }
 
-bool url_has_macros(struct str target)
+/* Takes the text up to and with the next macro off `*rest`; false: there is none. */
+static bool take_macro(struct str *rest, enum url_macro *ret_macro)
 {
-    for (size_t at = 0; at < target.n; at++) {
-        const char *open = memchr(target.p + at, '{', target.n - at);
-        enum url_macro macro;
+    while (rest->n > 0) {
+        const char *open = memchr(rest->p, '{', rest->n);
         if (!open)
             return false;
-        at = (size_t)(open - target.p);
-        struct str name = name_at(target, at);
-        if (name.p && url_macro_parse(name, &macro))
+        struct str name = name_at(*rest, (size_t)(open - rest->p));
+        *rest = (struct str){open + 1, rest->n - (size_t)(open + 1 - rest->p)};
+        if (name.p && url_macro_parse(name, ret_macro))
             return true;
     }
+    return false;
+}
+
+bool url_has_macros(struct str target)
+{
+    enum url_macro macro;
+    return take_macro(&target, &macro);
+}
+
+bool url_has_macro(struct str target, enum url_macro macro)
+{
+    enum url_macro found;
+    while (take_macro(&target, &found))
+        if (found == macro)
+            return true;
     return false;
 }
 

@@ -41,6 +41,7 @@ MUST_CHECK bool url_macros_check(struct str url, struct buf *why);
 size_t url_target_begin(struct str url);
 /* False: nothing has to be replaced. */
 bool url_has_macros(struct str target);
+bool url_has_macro(struct str target, enum url_macro macro);
 /* Appends path and query with macros replaced; other text stays. A path segment with a macro is
  * judged as a server sees it that decodes "%2E" and "%2F" before it resolves steps: where it would
  * have a segment "." or "..", the dots become "%252E". True: {QuerySignature} is at the end and has

@@ -243,15 +243,15 @@ def test_an_erased_panelist_is_in_no_url(daemon, receiver):
 
 @pytest.mark.parametrize("name, method", [("json", "POST"), ("form", "POST"), ("get", "GET")])
 def test_a_test_callback_is_shown_as_it_is_sent(daemon, receiver, name, method):
-    a = Account(daemon, receiver.url + "?u={PanelistId}", RequestFormat=name)
+    a = Account(daemon, receiver.url + "?u={PanelistId}&t={IsTest}", RequestFormat=name)
     ask = {"RewardType": "survey_completed", "PanelistId": "a b", "Reward": 5}
     shown = daemon.api().post("/api/v1/apps/%s/test-callback" % a.app_id, dict(ask, Send=False))
     assert shown.status == 200 and not receiver.requests, shown
     done = daemon.api().post("/api/v1/apps/%s/test-callback" % a.app_id, ask)
     assert done.status == 200 and done.json["Status"] == 200, done
     got, = sent(receiver, done.json["RewardId"])
-    assert (got.method, got.query, done.json["Method"]) == (method, "u=a%20b", method)
-    assert done.json["Url"] == shown.json["Url"] == receiver.url + "?u=a%20b"
+    assert (got.method, got.query, done.json["Method"]) == (method, "u=a%20b&t=true", method)
+    assert done.json["Url"] == shown.json["Url"] == receiver.url + "?u=a%20b&t=true"
     assert done.json["RequestBody"] == (got.body.decode() if name == "form" else None)
     assert set(shown.json) == {"RewardId", "Method", "Url", "RequestHeaders", "RequestBody", "Body"}
     assert list(shown.json["RequestHeaders"]) == list(done.json["RequestHeaders"])
@@ -262,10 +262,10 @@ def test_a_test_callback_is_shown_as_it_is_sent(daemon, receiver, name, method):
 def test_another_format_and_url_are_tried_before_they_are_set(daemon, receiver):
     a = Account(daemon, DEAD_URL)
     ask = {"RewardType": "offer_completed", "PanelistId": "p", "RequestFormat": "get",
-           "Url": receiver.url + "?t={OfferTitle}"}
+           "Url": receiver.url + "?t={OfferTitle}&test={IsTest}"}
     path = "/api/v1/apps/%s/test-callback" % a.app_id
     shown = daemon.api().post(path, dict(ask, Send=False)).json
-    assert (shown["Method"], shown["Url"]) == ("GET", receiver.url + "?t=Test%20offer")
+    assert (shown["Method"], shown["Url"]) == ("GET", receiver.url + "?t=Test%20offer&test=true")
     assert daemon.api().post(path, ask).json["Status"] == 200
     whole = [daemon.api().post(path, dict(ask, Url=receiver.url + "?r={Reward}", TrimDecimals=trims, Send=False))
              for trims in (True, False)]
@@ -278,6 +278,28 @@ def test_another_format_and_url_are_tried_before_they_are_set(daemon, receiver):
     for member in ({"RequestFormat": "x"}, {"TrimDecimals": "yes"}, {"NumericOfferGoalId": 1}, {"Send": 1}):
         answer = daemon.api().post(path, dict(ask, **member))
         assert answer.status == 400 and [e["Field"] for e in answer.json["errors"]] == list(member), answer
+
+
+@pytest.mark.parametrize("name, query, is_sent", [
+    ("get", "?u={PanelistId}&r={Reward}", False), ("get", "?u={PanelistId}&sig={QuerySignature}", False),
+    ("form", "?u={PanelistId}&sig={QuerySignature}", False), ("json", "?u={PanelistId}&sig={QuerySignature}", False),
+    ("get", "?u={PanelistId}&tx={RewardId}&sig={QuerySignature}", True), ("get", "?u={PanelistId}&test={IsTest}", True),
+    ("get", "", True), ("form", "?u={PanelistId}&r={Reward}", True)])
+def test_a_test_that_looks_like_a_real_callback_is_not_sent(daemon, receiver, name, query, is_sent):
+    a = Account(daemon, receiver.url + query, RequestFormat=name)
+    path = "/api/v1/apps/%s/test-callback" % a.app_id
+    ask = {"RewardType": "survey_completed", "PanelistId": "user"}
+    assert daemon.api().post(path, dict(ask, Send=False)).status == 200
+    for key in (a.key("callbacks:write"), a.key("callbacks:write", "apps:write")):
+        for url in ({}, {"Url": receiver.url + query}):
+            answer = daemon.api(key).post(path, dict(ask, **url))
+            assert answer.status == (200 if is_sent else 409), answer
+            assert is_sent or all(way in answer.json["detail"] for way in ("{RewardId}", "{IsTest}", "TestCallbackUrl"))
+    assert len(receiver.requests) == (4 if is_sent else 0)
+    a.patch(TestCallbackUrl=receiver.url + query)  # the same as the real one
+    assert daemon.api().post(path, ask).status == (200 if is_sent else 409)
+    a.patch(TestCallbackUrl=receiver.url + "/tests" + query)
+    assert daemon.api().post(path, ask).status == 200 and receiver.requests[-1].path.startswith("/callback/tests")
 
 
 # --- what the receiver answers ------------------------------------------------------------------

@@ -102,6 +102,27 @@ static void without_the_secret_signatures_are_hidden(void)
     buf_free(&said);
 }
 
+static void a_test_is_told_from_a_real_callback(void)
+{
+    static const struct {
+        const char *url;
+        bool json, form, get;
+    } rows[] = {
+        {"https://h/", true, true, true}, /* a GET has all fields */
+        {"https://h/?uid={PanelistId}", true, true, false},
+        {"https://h/{PanelistId}?amount={Reward}&sig={QuerySignature}", false, false, false},
+        {"https://h/?uid={PanelistId}&tx={RewardId}&sig={QuerySignature}", true, true, true},
+        {"https://h/{IsTest}?uid={PanelistId}&sig={QuerySignature}", true, true, true},
+        {"https://h/?o={OriginalRewardId}&x=RewardId", true, true, false},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct str url = str_of(rows[i].url);
+        CHECK(request_shows_test(REQUEST_JSON, url) == rows[i].json);
+        CHECK(request_shows_test(REQUEST_FORM, url) == rows[i].form);
+        CHECK(request_shows_test(REQUEST_GET, url) == rows[i].get);
+    }
+}
+
 int main(void)
 {
     RUN(formats_have_names);
@@ -109,6 +130,7 @@ int main(void)
     RUN(a_post_leaves_its_url_alone);
     RUN(a_get_without_macros_has_all_fields);
     RUN(macros_have_what_the_body_has_and_more);
+    RUN(a_test_is_told_from_a_real_callback);
     RUN(without_the_secret_signatures_are_hidden);
     return check_done("request_format");
 }
