@@ -88,6 +88,7 @@ static void print_server(struct buf *to)
         "attempts and exit 0.\n"
         ".TP\n.B SIGHUP\nReload the certificate, open the access log anew and read the "
         "settings again. The log\nnames those that have changed, and those that need a restart.\n"
+        ".TP\n.BR SIGUSR1 \", \" SIGUSR2\nIgnored.\n"
         ".SH FILES\n.TP\n.I /etc/postbackd/postbackd.conf\nThe configuration of the packaged "
         "service.\n.TP\n.I /etc/postbackd/keys\nIts keys, as variables of the environment.\n"
         ".TP\n.I /var/lib/postbackd\nIts store.\n"

@@ -1,4 +1,5 @@
-/* SIGTERM and SIGINT stop, SIGHUP reads the settings again. */
+/* SIGTERM and SIGINT stop, SIGHUP reads the settings again; other signals that tools send to
+ * daemons are ignored. */
 #include "daemon/signals.h"
 #include "daemon/daemon.h"
 
@@ -15,6 +16,8 @@ void daemon_block_signals(void)
     sigaddset(&set, SIGHUP);
     pthread_sigmask(SIG_BLOCK, &set, NULL);
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGUSR1, SIG_IGN); /* of other servers, it opens the logs anew: here SIGHUP does */
+    signal(SIGUSR2, SIG_IGN);
 }
 
 int signals_next(void)

@@ -150,6 +150,14 @@ def test_a_pipe_in_place_of_a_file_holds_nothing_up(own_daemon, tmp_path):
     assert d.stop() == 0
 
 
+def test_other_signals_of_log_rotation_do_nothing(own_daemon):
+    own_daemon.start()
+    for other in (signal.SIGUSR1, signal.SIGUSR2):
+        own_daemon.process.send_signal(other)
+    assert reload(own_daemon)[-1]["event"] == "reloaded"
+    assert own_daemon.api().get("/readyz").status == 200
+
+
 def test_keys_of_the_environment_outlive_a_reload(own_daemon):
     """The daemon has overwritten them in its environment by then."""
     own_daemon.env["POSTBACKD_MASTER_KEY"] = "11" * 32
