@@ -6,7 +6,6 @@
 
 /* 16^7 is beyond any body that is taken. */
 #define SIZE_DIGITS_MAX 7
-#define EXTENSION_BYTES_MAX 1024
 
 enum {
     SIZE,
@@ -47,12 +46,19 @@ static enum chunked_result take_size(struct chunked *c, char byte)
     return CHUNKED_MORE;
 }
 
-static enum chunked_result take_line(struct chunked *c, char byte, size_t max_bytes, int at_cr)
+static enum chunked_result take_line(struct chunked *c, char byte, int at_cr)
 {
-    if (byte == '\r')
+    if (byte == '\r') {
         c->state = at_cr;
-    else if (!line_char(byte) || ++c->line_bytes > max_bytes)
+        return CHUNKED_MORE;
+    }
+    if (!line_char(byte))
         return CHUNKED_MALFORMED;
+    c->line_bytes++;
+    if (c->state == EXTENSION && c->line_bytes > CHUNKED_EXTENSION_BYTES_MAX)
+        return CHUNKED_LONG_EXTENSION;
+    if (c->state == TRAILER && c->line_bytes > LIMIT_HEADER_BYTES)
+        return CHUNKED_LONG_TRAILERS;
     return CHUNKED_MORE;
 }
 
@@ -75,7 +81,7 @@ static enum chunked_result take_byte(struct chunked *c, char byte)
 {
     switch (c->state) {
     case SIZE: return take_size(c, byte);
-    case EXTENSION: return take_line(c, byte, EXTENSION_BYTES_MAX, SIZE_LF);
+    case EXTENSION: return take_line(c, byte, SIZE_LF);
     case SIZE_LF:
         c->line_bytes = 0;
         return expect(c, byte, '\n', c->chunk_left ? DATA : TRAILER_BEGIN);
@@ -91,8 +97,8 @@ static enum chunked_result take_byte(struct chunked *c, char byte)
         if (byte == ' ' || byte == '\t')
             return CHUNKED_MALFORMED;
         c->state = TRAILER;
-        return take_line(c, byte, LIMIT_HEADER_BYTES, TRAILER_LF);
-    case TRAILER: return take_line(c, byte, LIMIT_HEADER_BYTES, TRAILER_LF);
+        return take_line(c, byte, TRAILER_LF);
+    case TRAILER: return take_line(c, byte, TRAILER_LF);
     case TRAILER_LF: return expect(c, byte, '\n', TRAILER_BEGIN);
     case END_LF: return byte == '\n' ? CHUNKED_END : CHUNKED_MALFORMED;
     default: UNREACHABLE();

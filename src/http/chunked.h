@@ -3,7 +3,16 @@
 
 #include "base/buf.h"
 
-enum chunked_result { CHUNKED_MORE, CHUNKED_END, CHUNKED_MALFORMED, CHUNKED_TOO_LARGE };
+#define CHUNKED_EXTENSION_BYTES_MAX 1024 /* of one chunk */
+
+enum chunked_result {
+    CHUNKED_MORE,
+    CHUNKED_END,
+    CHUNKED_MALFORMED,
+    CHUNKED_TOO_LARGE,
+    CHUNKED_LONG_EXTENSION,
+    CHUNKED_LONG_TRAILERS, /* beyond LIMIT_HEADER_BYTES */
+};
 
 /* Zero-initialised is the beginning of a body. */
 struct chunked {

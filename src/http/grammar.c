@@ -69,10 +69,8 @@ static enum grammar_result failure(const struct collector *c, const char **ret_r
 {
     llhttp_errno_t error = llhttp_get_errno(&c->parser);
     *ret_reason = "it is not a well-formed HTTP request";
-    if (c->too_many) {
-        *ret_reason = "too many header fields";
+    if (c->too_many)
         return GRAMMAR_TOO_MANY_HEADERS;
-    }
     if (error == HPE_INVALID_METHOD)
         return GRAMMAR_UNKNOWN_METHOD;
     if (error == HPE_INVALID_VERSION || error == HPE_PAUSED_H2_UPGRADE)

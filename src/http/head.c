@@ -17,7 +17,7 @@ static bool refuse(struct head_refusal *ret, int status, const char *detail)
 static bool line_good(const char *p, size_t from, size_t to, size_t line, struct head_refusal *ret)
 {
     if (line == 0 && to - from > LIMIT_TARGET_BYTES + 64)
-        return refuse(ret, 414, "the request target is too long");
+        return refuse(ret, 414, TOO_LONG_TARGET);
     if (line > 0 && to > from && (p[from] == ' ' || p[from] == '\t'))
         return refuse(ret, 400, "a header field is folded over two lines");
     for (size_t i = from; i < to; i++) {
@@ -55,11 +55,11 @@ enum head_scan_result head_scan(struct head_scan *scan, const char *p, size_t n,
     if (scan->seen <= LIMIT_HEADER_BYTES)
         scan->seen = n;
     if (scan->lines == 0 && n > LIMIT_TARGET_BYTES + 64) {
-        refuse(ret_refusal, 414, "the request target is too long");
+        refuse(ret_refusal, 414, TOO_LONG_TARGET);
         return HEAD_REFUSED;
     }
     if (scan->seen > LIMIT_HEADER_BYTES) {
-        refuse(ret_refusal, 431, "the header fields are too long");
+        refuse(ret_refusal, 431, TOO_LONG_FIELDS);
         return HEAD_REFUSED;
     }
     return HEAD_MORE;
@@ -100,7 +100,7 @@ static bool parse_target(struct head *head, struct head_refusal *ret)
 {
     struct str t = head->lines.target;
     if (t.n > LIMIT_TARGET_BYTES)
-        return refuse(ret, 414, "the request target is too long");
+        return refuse(ret, 414, TOO_LONG_TARGET);
     for (size_t i = 0; i < t.n; i++) {
         if (t.p[i] <= 0x20 || t.p[i] >= 0x7f || t.p[i] == '#')
             return refuse(ret, 400, "the request target has characters that are not allowed");
@@ -232,7 +232,7 @@ static bool refuse_grammar(enum grammar_result result, const char *reason, struc
     switch (result) {
     case GRAMMAR_UNKNOWN_METHOD: return refuse(ret, 501, "the method is not known");
     case GRAMMAR_VERSION: return refuse(ret, 505, "only HTTP/1.1 and HTTP/1.0 are supported");
-    case GRAMMAR_TOO_MANY_HEADERS: return refuse(ret, 431, reason);
+    case GRAMMAR_TOO_MANY_HEADERS: return refuse(ret, 431, TOO_MANY_FIELDS);
     default: return refuse(ret, 400, reason);
     }
 }

@@ -3,6 +3,7 @@
  * request ends (request smuggling). */
 #pragma once
 
+#include "base/limits.h"
 #include "http/grammar.h"
 #include "http/server.h"
 
@@ -19,6 +20,12 @@ struct head_refusal {
     int status;
     const char *detail;
 };
+
+#define TOO_LONG_TARGET                                                                            \
+    "the request target is too long (at most " LIMIT_AS_TEXT(LIMIT_TARGET_BYTES) " bytes)"
+#define TOO_LONG_FIELDS                                                                            \
+    "the header fields are too long (at most " LIMIT_AS_TEXT(LIMIT_HEADER_BYTES) " bytes in all)"
+#define TOO_MANY_FIELDS "too many header fields (at most " LIMIT_AS_TEXT(LIMIT_HEADERS) ")"
 
 enum head_scan_result { HEAD_MORE, HEAD_WHOLE, HEAD_REFUSED };
 

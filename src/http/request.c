@@ -102,6 +102,12 @@ static void call_handler(struct conn *c, struct str body)
     c->server->options.handle(c->server->options.context, &c->request);
 }
 
+#define LONG_EXTENSION                                                                             \
+    "the extension of a chunk is too long (at most " LIMIT_AS_TEXT(                                \
+        CHUNKED_EXTENSION_BYTES_MAX) " bytes)"
+#define LONG_TRAILERS                                                                              \
+    "the trailer fields are too long (at most " LIMIT_AS_TEXT(LIMIT_HEADER_BYTES) " bytes in all)"
+
 /* Bytes of a chunked body; what is behind its end is the next request's. *ret_used. */
 static void take_chunked(struct conn *c, const char *p, size_t n, size_t *ret_used)
 {
@@ -111,6 +117,8 @@ static void take_chunked(struct conn *c, const char *p, size_t n, size_t *ret_us
     case CHUNKED_END: c->body_whole = true; return;
     case CHUNKED_MALFORMED: conn_refuse(c, 400, "the chunked body is malformed"); return;
     case CHUNKED_TOO_LARGE: refuse_too_large(c); return;
+    case CHUNKED_LONG_EXTENSION: conn_refuse(c, 400, LONG_EXTENSION); return;
+    case CHUNKED_LONG_TRAILERS: conn_refuse(c, 400, LONG_TRAILERS); return;
     }
 }
 

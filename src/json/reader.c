@@ -12,6 +12,8 @@
 
 #define NODES_AT_ONCE 64
 
+#define DEEPER_THAN(limit) "nested more than " LIMIT_AS_TEXT(limit) " levels deep"
+
 struct json_walk {
     struct arena *arena;
     struct str text;
@@ -125,7 +127,10 @@ static bool walk_member_name(struct json_walk *w, struct json *node)
 static bool walk_members(struct json_walk *w, struct json *parent, char close, int depth)
 {
     if (depth > w->depth_most)
-        return fault(w, "nested too deeply", w->at);
+        return fault(w,
+                     w->depth_most == LIMIT_JSON_DEPTH ? DEEPER_THAN(LIMIT_JSON_DEPTH)
+                                                       : DEEPER_THAN(LIMIT_JSON_DEPTH_OF_ANSWER),
+                     w->at);
     w->at++;
     struct json **link = &parent->first;
     if (peek(w) == close) {
@@ -134,7 +139,8 @@ static bool walk_members(struct json_walk *w, struct json *parent, char close, i
     }
     for (;;) {
         if (++w->values > LIMIT_JSON_VALUES)
-            return fault(w, "there are more values than one text may have", w->at);
+            return fault(w, "there are more than " LIMIT_AS_TEXT(LIMIT_JSON_VALUES) " values",
+                         w->at);
         struct json *node = new_node(w);
         if (parent->type == JSON_OBJECT && !walk_member_name(w, node))
             return false;

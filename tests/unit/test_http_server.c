@@ -117,12 +117,14 @@ static void sizes_are_bounded(void)
         buf_add_char(&b, 'a');
     CHECK(talk(buf_str(&b))); /* no need to wait for the line's end */
     CHECK_EQ_INT(status(), 414);
+    CHECK(says("at most 8192 bytes"));
     buf_clear(&b);
     buf_add_c(&b, "GET / HTTP/1.1\r\nHost: h");
     for (int i = 0; i < 20000; i++)
         buf_add_c(&b, i % 1000 ? "a" : "\r\nA: ");
     CHECK(talk(buf_str(&b)));
     CHECK_EQ_INT(status(), 431);
+    CHECK(says("at most 16384 bytes in all"));
     buf_clear(&b);
     buf_add_c(&b, H);
     for (int i = 0; i < 101; i++)
@@ -130,6 +132,7 @@ static void sizes_are_bounded(void)
     buf_add_c(&b, "\r\n");
     CHECK(talk(buf_str(&b)));
     CHECK_EQ_INT(status(), 431);
+    CHECK(says("at most 100)"));
     CHECK(talk(STR(P "Content-Length: 100001\r\n\r\n")));
     CHECK_EQ_INT(status(), 413);
     buf_clear(&b);
@@ -140,6 +143,27 @@ static void sizes_are_bounded(void)
     CHECK_EQ_INT(status(), 413);
     CHECK_EQ_INT(host.handled, 0);
     buf_free(&b);
+    host_stop();
+}
+
+/* A chunk's extension or a trailer field of so many bytes, and what is said of it. */
+static void check_long_line(const char *begin, int bytes, const char *said)
+{
+    struct buf b = {0};
+    buf_printf(&b, P "Transfer-Encoding: chunked\r\n\r\n%s%0*d\r\n", begin, bytes, 0);
+    CHECK(talk(buf_str(&b)));
+    CHECK_EQ_INT(status(), 400);
+    if (!CHECK(says(said)))
+        printf("  %s\n", said);
+    buf_free(&b);
+}
+
+static void long_lines_of_a_chunked_body_are_named(void)
+{
+    REQUIRE(host_start((struct http_server_options){.body_max_bytes = 100000}));
+    check_long_line("1;", 1025, "the extension of a chunk is too long (at most 1024 bytes)");
+    check_long_line("0\r\nA: ", 16384, "the trailer fields are too long (at most 16384 bytes");
+    check_long_line("1 ", 1, "the chunked body is malformed");
     host_stop();
 }
 
@@ -312,6 +336,7 @@ int main(void)
     RUN(simple_requests);
     RUN(malformed_requests_are_refused);
     RUN(sizes_are_bounded);
+    RUN(long_lines_of_a_chunked_body_are_named);
     RUN(refused_bodies_are_not_read);
     RUN(bodies_arrive_whole);
     RUN(pipelined_requests_are_answered_in_order);

@@ -334,6 +334,7 @@ static void depth_is_bounded(void)
     for (int i = 0; i < 1000000; i++)
         buf_add_char(&deep, '[');
     CHECK(parse(buf_str(&deep)) == NULL);
+    CHECK_STR(why, "nested more than 16 levels deep at byte 16");
     buf_free(&deep);
 }
 
@@ -405,7 +406,7 @@ static void values_are_bounded(void)
         struct json *v;
         CHECK_EQ_INT(json_parse(&arena, buf_str(&text), &v, &why), more == 0);
         if (more)
-            CHECK(str_has_prefix(why, "there are more values than one text may have"));
+            CHECK(str_has_prefix(why, "there are more than 320000 values"));
         buf_free(&text);
         arena_free(&arena);
     }
