@@ -27,26 +27,28 @@ static bool parse_element(struct str text, struct address *ret)
     return true;
 }
 
-/* Cuts the part behind the last comma off *rest; absent *rest: there was none left. */
+/* Cuts the last element of a list off *rest; empty: there was none left. Empty elements are passed
+ * over (RFC 9110, 5.6.1.2). */
 static struct str cut_last(struct str *rest)
 {
-    const char *comma = rest->n ? memrchr(rest->p, ',', rest->n) : NULL;
-    struct str last = *rest;
-    if (comma) {
-        rest->n = (size_t)(comma - rest->p);
-        last = (struct str){comma + 1, last.n - rest->n - 1};
-    } else {
-        *rest = STR_NONE;
+    struct str last = STR_NONE;
+    while (rest->n && !last.n) {
+        const char *comma = memrchr(rest->p, ',', rest->n);
+        last = *rest;
+        rest->n = comma ? (size_t)(comma - rest->p) : 0;
+        if (comma)
+            last = (struct str){comma + 1, last.n - rest->n - 1};
+        last = str_trim(last);
     }
-    return str_trim(last);
+    return last;
 }
 
 /* One field's elements from the right; false: the client is found, or what comes is no address. */
 static bool walk(struct http_request *r, struct str rest, const struct cidr *trusted, size_t count)
 {
-    while (rest.p) {
+    for (struct str element; (element = cut_last(&rest)).n;) {
         struct address a;
-        if (!parse_element(cut_last(&rest), &a))
+        if (!parse_element(element, &a))
             return false;
         address_unmap(&a);
         r->peer = a;
@@ -67,12 +69,12 @@ void forwarded_resolve(struct http_request *r, const struct cidr *trusted, size_
             more = walk(r, h->value, trusted, trusted_count);
     }
     /* The nearest proxy's word, the last one, is the only one that is known to be true. */
-    for (size_t i = r->header_count; i > 0; i--) {
-        const struct http_header *h = &r->headers[i - 1];
-        if (!str_is(h->name, "x-forwarded-proto"))
-            continue;
-        struct str rest = h->value;
-        r->secure = str_eq_nocase(cut_last(&rest), "https");
-        return;
+    struct str scheme = STR_NONE;
+    for (size_t i = r->header_count; !scheme.n && i > 0; i--) {
+        struct str rest = r->headers[i - 1].value;
+        if (str_is(r->headers[i - 1].name, "x-forwarded-proto"))
+            scheme = cut_last(&rest);
     }
+    if (scheme.n)
+        r->secure = str_eq_nocase(scheme, "https");
 }

@@ -2,6 +2,7 @@
 #include "http_host.h"
 
 #include "base/limits.h"
+#include "http/conn.h"
 
 #include <unistd.h>
 
@@ -67,6 +68,37 @@ static void a_forwarded_address_is_the_one_that_counts(void)
     close(second);
     close(third);
     host_stop();
+}
+
+static void empty_elements_of_a_list_are_none(void)
+{
+    static const struct {
+        const char *forwarded[2], *peer;
+    } rows[] = {
+        {{"9.9.9.9,", NULL}, "9.9.9.9"},
+        {{"1.1.1.1, 9.9.9.9, ,\t", NULL}, "9.9.9.9"},
+        {{"9.9.9.9, ,10.0.0.2,", NULL}, "9.9.9.9"},
+        {{"9.9.9.9", ", ,"}, "9.9.9.9"},
+        {{",", ""}, "10.0.0.1"},
+        {{"9.9.9.9, x,", NULL}, "10.0.0.1"},
+    };
+    struct cidr proxies;
+    REQUIRE(cidr_parse(STR("10.0.0.0/8"), &proxies));
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct http_header headers[] = {
+            {STR("x-forwarded-proto"), STR("https,")},
+            {STR("x-forwarded-for"), str_of(rows[i].forwarded[0])},
+            {STR("x-forwarded-for"), str_of(rows[i].forwarded[1])},
+        };
+        struct http_request r = {.headers = headers, .header_count = rows[i].forwarded[1] ? 3 : 2};
+        struct buf peer = {0};
+        REQUIRE(address_parse(STR("10.0.0.1"), &r.peer));
+        forwarded_resolve(&r, &proxies, 1);
+        address_print(&peer, &r.peer);
+        CHECK_CSTR(buf_c(&peer), rows[i].peer);
+        CHECK(r.secure);
+        buf_free(&peer);
+    }
 }
 
 /* Whoever has an IPv6 site has 65,536 networks of 2^64 addresses each. */
@@ -394,6 +426,7 @@ int main(void)
     RUN(an_address_loses_its_own_idle_connection);
     RUN(an_address_with_nothing_idle_is_refused);
     RUN(a_forwarded_address_is_the_one_that_counts);
+    RUN(empty_elements_of_a_list_are_none);
     RUN(a_site_is_one_address);
     RUN(strangers_that_idle_go_first);
     RUN(the_reserve_is_for_those_who_are_known);
