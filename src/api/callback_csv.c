@@ -22,7 +22,7 @@ void callback_csv_begin(enum csv_columns columns, struct buf *to)
 
 void csv_text(struct buf *to, struct str text)
 {
-    bool is_formula = text.n > 0 && char_in(text.p[0], "=+-@\t\r");
+    bool is_formula = text.n > 0 && char_in(text.p[0], "=+-@\t\r\n");
     bool quoted = false;
     for (size_t i = 0; i < text.n; i++)
         quoted |= char_in(text.p[i], ",\"\r\n");

@@ -65,11 +65,11 @@ def test_accept_asks_for_it_too_and_head_has_no_rows(many):
 
 def test_a_text_that_looks_like_a_formula_stays_text(daemon):
     a = Account(daemon, DEAD_URL)
-    names = ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", 'a,"b"\r\nc', "ü", "a=b"]
+    names = ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\n=1", 'a,"b"\r\nc', "ü", "a=b"]
     daemon.api().events([a.event("f-%d" % n, PanelistId=name) for n, name in enumerate(names)])
     rows = read(daemon.api(a.key("callbacks:read")).get("/api/v1/rewards", query={"format": "csv"}))
     shown = [row["PanelistId"] for row in rows]
-    assert shown == ["'" + name if name[0] in "=+-@\t" else name for name in names]
+    assert shown == ["'" + name if name[0] in "=+-@\t\n" else name for name in names]
 
 
 def test_no_url_body_or_sig_leaves_with_it(many):
