@@ -98,11 +98,12 @@ void control_free(struct control *control)
     free(control);
 }
 
-/* A URL that anybody on the way can read is allowed and said. */
-static void warn_plain_urls(const struct app *app)
+/* A new URL that anybody on the way can read is allowed and said. before: NULL for a new app. */
+static void warn_plain_urls(const struct app *app, const struct app *before)
 {
     for (enum lane_kind k = LANE_SUCCESS; k < LANE_KINDS; k++)
-        if (app->url[k].p && !app->parsed[k].https)
+        if (app->url[k].p && !app->parsed[k].https &&
+            !(before && str_eq(before->url[k], app->url[k])))
             log_warning("callback_url_not_encrypted", LOG_STR("app", app->id),
                         LOG_C("endpoint", lane_kind_name(k)), LOG_C("fix", "use https"));
 }
@@ -291,18 +292,21 @@ enum store_status control_change(struct control *control, const struct actor *by
     struct audit_note note = note_of(control, change, action, made);
     struct object_part parts[1 + AUDIT_PARTS] = {part_of(change)};
     size_t count = 1 + audit_parts(&control->audit, by, &note, &arena, parts + 1);
+    struct app *before = NULL;
+    if (change->kind == ACCOUNT_APP)
+        before = directory_app(control->options.directory, change->id);
     enum store_status status =
         control_keep_made(control, by ? by->idempotency_key : NULL, parts, count);
     audit_note_free(&note);
     arena_free(&arena);
-    if (status != STORE_OK)
-        return status;
-    change_apply(control->options.accounts, change);
-    if (change->kind == ACCOUNT_APP) {
+    if (status == STORE_OK)
+        change_apply(control->options.accounts, change);
+    if (status == STORE_OK && change->kind == ACCOUNT_APP) {
         control->options.app_changed(control->options.context, change->app->app_no);
-        warn_plain_urls(change->app);
+        warn_plain_urls(change->app, before);
     }
-    return STORE_OK;
+    app_unref(before);
+    return status;
 }
 
 enum store_status control_change_people(struct control *control, struct people *people,

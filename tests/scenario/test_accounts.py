@@ -217,6 +217,14 @@ def test_urls_that_are_taken(api, daemon, url):
     assert shown == url or ("@" in url and "u:p" not in shown)
 
 
+def test_a_url_without_tls_is_logged_when_it_is_set(own_daemon):
+    a = Account(own_daemon.start(), "http://127.0.0.1:9/a")
+    for changes in ({"Name": "another"}, {"OfferCallbackUrl": "http://127.0.0.1:9/b"}, {"RequestFormat": "form"}):
+        a.patch(**changes)
+    logged = [json.loads(line) for line in own_daemon.log_text().splitlines() if "callback_url_not_encrypted" in line]
+    assert [e["endpoint"] for e in logged] == ["success", "failure", "offer", "offer"], logged
+
+
 @pytest.mark.parametrize("name,value", [
     ("AppId", "other"), ("CallbackSecret", "another-secret"), ("PartnerId", "p"), ("currencyValue", 5),
     ("Bonus", 1), ("", 1), ("CreatedAt", "x")])
