@@ -36,7 +36,7 @@ static void say(struct findings *f, bool good, const char *what, const char *fmt
     va_start(ap, fmt);
     buf_vprintf(&line, fmt, ap);
     va_end(ap);
-    printf("%-6s  %-13s  %s\n", good ? "ok" : "failed", what, buf_c(&line));
+    command_say(stdout, "%-6s  %-13s  %s", good ? "ok" : "failed", what, buf_c(&line));
     buf_free(&line);
     f->failed += !good;
 }

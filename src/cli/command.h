@@ -3,6 +3,8 @@
 
 #include "cli/option.h"
 
+#include <stdio.h>
+
 struct command_entry {
     enum command command;
     const char *name;
@@ -18,7 +20,10 @@ extern const size_t command_count;
 /* Exit statuses: 0 done, 1 failed (or does not match), 2 wrong usage. */
 #define EXIT_USAGE 2
 
-/* Prints one line on stderr, "postbackd: ...", and returns the status. */
+/* Prints one line of plain text (base/plain_text.h): what a server, a file or an argument brings
+ * into it moves no cursor and begins no line of its own. */
+void command_say(FILE *to, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* The same on stderr, "postbackd: ...", and returns the status. */
 int command_fail(int status, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
 /* Of a line of an input file: C strings would end there, and UTF-16 has one in every line. */

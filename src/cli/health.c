@@ -17,7 +17,7 @@ int command_health(struct settings *s)
     else if (status != 200)
         result = command_fail(1, "%.*s: status %d: %s", STR_ARG(url), status, buf_c(&answer));
     else
-        puts(buf_c(&answer));
+        command_say(stdout, "%s", buf_c(&answer));
     buf_free(&answer);
     client_close(client);
     return result;

@@ -42,8 +42,8 @@ static void print_rejected(const struct importing *in, const struct json *item)
     for (const struct json *e = errors ? errors->first : NULL; e; e = e->next) {
         const struct json *field = json_member(e, "Field"), *detail = json_member(e, "Detail");
         struct str name = field ? field->text : STR_NONE;
-        fprintf(stderr, "line %ld: %.*s%s%.*s\n", line, STR_ARG(name), name.n ? ": " : "",
-                STR_ARG(detail ? detail->text : STR_NONE));
+        command_say(stderr, "line %ld: %.*s%s%.*s", line, STR_ARG(name), name.n ? ": " : "",
+                    STR_ARG(detail ? detail->text : STR_NONE));
     }
 }
 
@@ -98,12 +98,12 @@ static bool can_be_sent(struct importing *in, struct str line)
 {
     bool too_long = line.n > LINE_BYTES_MOST, has_nul = memchr(line.p, '\0', line.n) != NULL;
     if (too_long)
-        fprintf(stderr,
-                "line %ld: is longer than %d bytes, which the server does not take: write each "
-                "event on a line of its own\n",
-                in->line, LINE_BYTES_MOST);
+        command_say(stderr,
+                    "line %ld: is longer than %d bytes, which the server does not take: write each "
+                    "event on a line of its own",
+                    in->line, LINE_BYTES_MOST);
     else if (has_nul)
-        fprintf(stderr, "line %ld: " LINE_HAS_NUL "\n", in->line);
+        command_say(stderr, "line %ld: " LINE_HAS_NUL, in->line);
     in->rejected += too_long || has_nul;
     return !too_long && !has_nul;
 }

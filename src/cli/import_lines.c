@@ -14,8 +14,8 @@
 void import_say(struct import_lines *in, long line, struct str field, struct str detail)
 {
     in->wrong++;
-    fprintf(stderr, "line %ld: %.*s%s%.*s\n", line, STR_ARG(field), field.n ? ": " : "",
-            STR_ARG(detail));
+    command_say(stderr, "line %ld: %.*s%s%.*s", line, STR_ARG(field), field.n ? ": " : "",
+                STR_ARG(detail));
 }
 
 static void read_line(struct import_lines *in, struct str line,

@@ -15,6 +15,7 @@
 #include "base/alloc.h"
 #include "base/allowance.h"
 #include "base/env.h"
+#include "base/plain_text.h"
 #include "domain/clock.h"
 #include "domain/payload.h"
 #include "domain/signature.h"
@@ -147,21 +148,9 @@ static bool is_control(char c)
     return (unsigned char)c < ' ' || c == 0x7f;
 }
 
-/* What came from elsewhere, as one line of text: it moves no cursor, and a report can carry it. */
-static void make_plain(char *p, size_t n)
-{
-    for (size_t i = 0; i < n;) {
-        size_t bytes = is_control(p[i]) ? 0 : str_utf8_sequence((struct str){p, n}, i);
-        if (!bytes)
-            p[i] = is_control(p[i]) ? ' ' : '?';
-        i += bytes ? bytes : 1;
-    }
-}
-
 static void print_line(struct buf *line)
 {
-    make_plain(line->p, line->n);
-    puts(buf_c(line));
+    command_say(stdout, "%s", buf_c(line));
     fflush(stdout);
 }
 
@@ -205,15 +194,14 @@ static void report(struct listening *l, const struct json *item, int status, int
 /* The headers are those that client_add_header was told. */
 static void forward(struct listening *l, const char *kind, const struct json *item)
 {
-    struct buf answer = {0}, line = {0};
+    struct buf answer = {0}, plain = {0}, line = {0};
     begin_line(&line, kind, item);
     int64_t began_ms = env_mono_ms(env_real());
     int status = client_request(l->target, "POST", "", "application/json",
                                 json_member_text(item, "Body"), &answer);
     int64_t took_ms = env_mono_ms(env_real()) - began_ms;
-    if (answer.n)
-        make_plain(answer.p, answer.n);
-    struct str shown = str_utf8_prefix(buf_str(&answer), ANSWER_SHOWN_BYTES);
+    plain_text_print(&plain, buf_str(&answer)); /* a report can carry it, too */
+    struct str shown = str_utf8_prefix(buf_str(&plain), ANSWER_SHOWN_BYTES);
     if (status)
         buf_printf(&line, "%d", status);
     else
@@ -223,6 +211,7 @@ static void forward(struct listening *l, const char *kind, const struct json *it
     if (may_report(l))
         report(l, item, status, took_ms, shown);
     buf_free(&answer);
+    buf_free(&plain);
     buf_free(&line);
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/plain_text.h"
 
 #include <sodium.h>
 #include <stdio.h>
@@ -97,16 +98,31 @@ const struct command_entry command_table[] = {
 };
 const size_t command_count = ARRAY_LEN(command_table);
 
-int command_fail(int status, const char *fmt, ...)
+static void say(FILE *to, const char *prefix, const char *fmt, va_list ap)
 {
-    struct buf line = {0};
-    buf_add_c(&line, "postbackd: ");
+    struct buf text = {0}, line = {0};
+    buf_add_c(&text, prefix);
+    buf_vprintf(&text, fmt, ap);
+    plain_text_print(&line, buf_str(&text));
+    fprintf(to, "%.*s\n", STR_ARG(str_trim_end(buf_str(&line), ' ')));
+    buf_free(&text);
+    buf_free(&line);
+}
+
+void command_say(FILE *to, const char *fmt, ...)
+{
     va_list ap;
     va_start(ap, fmt);
-    buf_vprintf(&line, fmt, ap);
+    say(to, "", fmt, ap);
     va_end(ap);
-    fprintf(stderr, "%s\n", buf_c(&line));
-    buf_free(&line);
+}
+
+int command_fail(int status, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    say(stderr, "postbackd: ", fmt, ap);
+    va_end(ap);
     return status;
 }
 

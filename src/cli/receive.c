@@ -46,13 +46,14 @@ static void print_line(void *context, const struct received *r)
 {
     const struct receiving *receiving = context;
     if (!r->readable)
-        printf("%d %.*s: without RewardType, RewardId and Reward  webhook-signature %s\n",
-               r->status, STR_ARG(r->path), r->webhook_good ? "ok" : "WRONG");
+        command_say(stdout,
+                    "%d %.*s: without RewardType, RewardId and Reward  webhook-signature %s",
+                    r->status, STR_ARG(r->path), r->webhook_good ? "ok" : "WRONG");
     else
-        printf("%d %.*s %.*s Reward %.*s  Sig %s  webhook-signature %s%s\n", r->status,
-               STR_ARG(r->reward_type), STR_ARG(r->reward_id), STR_ARG(r->reward),
-               r->sig_good ? "ok" : "WRONG", r->webhook_good ? "ok" : "WRONG",
-               r->duplicate ? "  (came before)" : "");
+        command_say(stdout, "%d %.*s %.*s Reward %.*s  Sig %s  webhook-signature %s%s", r->status,
+                    STR_ARG(r->reward_type), STR_ARG(r->reward_id), STR_ARG(r->reward),
+                    r->sig_good ? "ok" : "WRONG", r->webhook_good ? "ok" : "WRONG",
+                    r->duplicate ? "  (came before)" : "");
     if (receiving->prints)
         print_request(r->request);
     fflush(stdout);

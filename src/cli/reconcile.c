@@ -45,8 +45,8 @@ static void say_different(struct reconciling *r, const char *name, struct str id
 {
     struct buf text = {0};
     money_print(&text, theirs, 2);
-    fprintf(r->said, "different: %.*s: %s is %.*s, recorded as %s\n", STR_ARG(id), name,
-            STR_ARG(ours), buf_c(&text));
+    command_say(r->said, "different: %.*s: %s is %.*s, recorded as %s", STR_ARG(id), name,
+                STR_ARG(ours), buf_c(&text));
     buf_free(&text);
 }
 
@@ -71,8 +71,8 @@ static bool compare(struct reconciling *r, const struct json *reward)
         return true;
     if (!found) {
         r->missing++;
-        fprintf(r->said, "missing: %.*s: Reward %.*s, RevenueAmount %.*s\n", STR_ARG(id),
-                STR_ARG(amount), STR_ARG(revenue));
+        command_say(r->said, "missing: %.*s: Reward %.*s, RevenueAmount %.*s", STR_ARG(id),
+                    STR_ARG(amount), STR_ARG(revenue));
         if (r->fetch)
             print_reward(reward);
         return true;
@@ -94,8 +94,8 @@ static void say_doubled(struct reconciling *r)
         if (!str_eq(items[i].reward_id, items[i - 1].reward_id))
             continue;
         r->doubled++;
-        fprintf(r->said, "doubled: %.*s: recorded on line %ld and again on line %ld\n",
-                STR_ARG(items[i].reward_id), items[i - 1].line, items[i].line);
+        command_say(r->said, "doubled: %.*s: recorded on line %ld and again on line %ld",
+                    STR_ARG(items[i].reward_id), items[i - 1].line, items[i].line);
     }
 }
 
@@ -106,8 +106,8 @@ static void say_unknown(struct reconciling *r)
         if (at->matched)
             continue;
         r->unknown++;
-        fprintf(r->said, "unknown: %.*s: recorded on line %ld, but no reward of %.*s\n",
-                STR_ARG(at->reward_id), at->line, STR_ARG(r->day));
+        command_say(r->said, "unknown: %.*s: recorded on line %ld, but no reward of %.*s",
+                    STR_ARG(at->reward_id), at->line, STR_ARG(r->day));
     }
 }
 
@@ -164,9 +164,9 @@ static int reconcile(struct reconciling *r)
         return NOT_COMPARED;
     say_doubled(r);
     say_unknown(r);
-    fprintf(
+    command_say(
         r->said,
-        "%.*s: %ld rewards, %zu records: %ld missing, %ld doubled, %ld different, %ld unknown\n",
+        "%.*s: %ld rewards, %zu records: %ld missing, %ld doubled, %ld different, %ld unknown",
         STR_ARG(r->day), r->rewards, r->records.count, r->missing, r->doubled, r->different,
         r->unknown);
     return r->missing || r->doubled || r->different || r->unknown ? 1 : 0;

@@ -75,9 +75,9 @@ static int ask(struct user_call *u, const char *method, struct buf path, struct 
 
 static void print_link(const struct json *object)
 {
-    printf("%.*s\n", STR_ARG(json_member_text(object, "Link")));
-    fprintf(stderr, "Open it once, before %.*s, to set a password.\n",
-            STR_ARG(json_member_text(object, "LinkExpiresAt")));
+    command_say(stdout, "%.*s", STR_ARG(json_member_text(object, "Link")));
+    command_say(stderr, "Open it once, before %.*s, to set a password.",
+                STR_ARG(json_member_text(object, "LinkExpiresAt")));
 }
 
 /* --- the verbs -------------------------------------------------------------------------------- */
@@ -118,14 +118,14 @@ static int list(struct user_call *u)
         }
         const struct json *items = object ? json_member(object, "Items") : NULL;
         for (const struct json *i = items ? items->first : NULL; i; i = i->next)
-            printf("%-32.*s %-10.*s %-9s %-13s passkeys %-2.*s %.*s\n",
-                   STR_ARG(json_member_text(i, "Email")), STR_ARG(json_member_text(i, "Role")),
-                   !is_true(i, "Enabled")  ? "disabled"
-                   : is_true(i, "Invited") ? "invited"
-                                           : "enabled",
-                   is_true(i, "SecondFactor") ? "second factor" : "",
-                   STR_ARG(json_member_text(i, "Passkeys")),
-                   STR_ARG(json_member_text(i, "UserId")));
+            command_say(stdout, "%-32.*s %-10.*s %-9s %-13s passkeys %-2.*s %.*s",
+                        STR_ARG(json_member_text(i, "Email")), STR_ARG(json_member_text(i, "Role")),
+                        !is_true(i, "Enabled")  ? "disabled"
+                        : is_true(i, "Invited") ? "invited"
+                                                : "enabled",
+                        is_true(i, "SecondFactor") ? "second factor" : "",
+                        STR_ARG(json_member_text(i, "Passkeys")),
+                        STR_ARG(json_member_text(i, "UserId")));
         next = json_member_text(object, "Next");
     } while (next.p);
     buf_free(&query);

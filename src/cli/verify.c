@@ -37,7 +37,7 @@ static int judge(const struct json *body, struct str secret)
     else if (cause == VERIFY_OK)
         puts("Sig matches.");
     else
-        printf("Sig does not match (%s): %s\n", verify_cause_name(cause), buf_c(&why));
+        command_say(stdout, "Sig does not match (%s): %s", verify_cause_name(cause), buf_c(&why));
     buf_free(&why);
     return cause == VERIFY_OK ? 0 : 1;
 }

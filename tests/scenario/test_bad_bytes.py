@@ -4,17 +4,19 @@ Whatever carried them, the daemon goes on, starts again on the same store, and a
 logs stays valid UTF-8 and can be searched."""
 import json
 import os
+import re
 import socket
 import subprocess
 
 import pytest
 
 from checks import all_pages
-from harness import BINARY, OPERATOR_KEY, Account, eventually
+from harness import BINARY, OPERATOR_KEY, Account, Receiver, eventually
 from inside import change, rows
 from people import PASSWORD, person
 from raw import RawServer
 from schema import operations
+from test_cli import run
 
 # Not UTF-8: a lone byte, an overlong "/", a surrogate, a beginning without its end, past U+10FFFF.
 NOT_UTF8 = [b"\xff", b"\xc0\xaf", b"\xed\xa0\x80", b"\xe2\x82", b"\xf4\x90\x80\x80", b"\x80" * 300]
@@ -167,6 +169,36 @@ def test_words_of_the_command_line(arguments, tmp_path):
     result = subprocess.run([BINARY] + arguments, env=dict(os.environ, POSTBACKD_API_KEY=OPERATOR_KEY), stdin=subprocess.DEVNULL,
                             cwd=tmp_path, capture_output=True, timeout=60)
     assert result.returncode == 2 and b"not valid UTF-8" in result.stderr and len(result.stderr.splitlines()) == 1
+
+
+@pytest.fixture
+def stranger():
+    """A server that answers with more than a line, and with what a terminal obeys."""
+    said = {"errors": [{"Field": "a\x1b[2J", "Detail": "b\n\x9b1mc"}], "detail": "d\n\x1b]0;e\x07"}
+    receiver = Receiver(lambda request: (400, {}, json.dumps(said, ensure_ascii=False).encode() + b"\n"))
+    yield "http://127.0.0.1:%d" % receiver.port
+    receiver.close()
+
+
+@pytest.mark.parametrize("arguments", [["health"], ["import", "FILE"], ["import", "people", "FILE"], ["user", "list"],
+                                       ["export", "rewards", "--start-date", "2026-01-01", "--end-date", "2026-01-01"],
+                                       ["reconcile", "--day", "2026-01-01", "--partner", "p", "FILE"]])
+def test_what_a_server_says_is_printed_as_plain_text(stranger, arguments, tmp_path):
+    path = tmp_path / "file"
+    path.write_text('{"Email":"a@b.example","Role":"admin"}' if "people" in arguments else '{"RewardId":"r","Reward":"1"}')
+    result = run(*[path if a == "FILE" else a for a in arguments], "--url", stranger, POSTBACKD_OPERATOR_KEY=OPERATOR_KEY)
+    text = (result.stdout + result.stderr).decode()
+    assert result.returncode != 0 and text and not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f]", text), (result.returncode, text)
+    assert all(re.match("postbackd: |line 1: |[0-9]+ ", line) for line in text.splitlines()), text
+
+
+def test_what_a_file_has_is_printed_as_plain_text(daemon, tmp_path):
+    a = Account(daemon)
+    path = tmp_path / "records"
+    path.write_text(json.dumps({"RewardId": "x\x1b[2J\ny", "Reward": "1"}) + "\n")
+    result = run("reconcile", "--day", "2026-01-01", path, "--url", "http://127.0.0.1:%d" % daemon.port,
+                 POSTBACKD_API_KEY=a.key("callbacks:read"))
+    assert result.stdout.splitlines()[0].startswith(b"unknown: x [2J y: recorded on line 1"), result
 
 
 # --- what is damaged already ---------------------------------------------------------------------
