@@ -136,6 +136,7 @@ struct settings {
     bool wiped; /* of the environment's secrets nothing is left */
     struct {
         struct str values[SETTING_VALUES_MAX];
+        int lines[SETTING_VALUES_MAX]; /* of the config file */
         size_t count;
         enum setting_source source;
     } of[OPTION_COUNT];
@@ -143,6 +144,7 @@ struct settings {
     size_t operand_count;
     struct str unknown_variables[SETTING_UNKNOWN_MAX]; /* POSTBACKD_* that name no option */
     size_t unknown_variable_count;
+    struct str file;
     bool file_has_key;      /* a secret option stands in the config file */
     struct str public_file; /* the config file where everybody on the machine may read it */
 };
@@ -168,6 +170,10 @@ void settings_warn(const struct settings *s);
 
 /* The value, or the option's fallback, or absent. */
 struct str settings_text(const struct settings *s, enum option_id id);
+/* Where that value of the option stands, before what is wrong with it: "FILE:LINE: ",
+ * "POSTBACKD_NAME: ", or nothing for the command line. */
+void settings_print_place(struct buf *to, const struct settings *s, enum option_id id,
+                          struct str value);
 /* A whole number of [least, most]; false with *ret_why. */
 MUST_CHECK bool settings_int(struct settings *s, enum option_id id, int64_t least, int64_t most,
                              int64_t *ret, struct str *ret_why);

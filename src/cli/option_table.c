@@ -26,8 +26,8 @@ const struct option option_table[OPTION_COUNT] = {
                               "clusters in the same order.",
                               S, OPTION_IS_LIST},
     [OPTION_NODE_NAME] = {"node-name", "NAME", NULL,
-                          "Name of this node in the log and on the system page, if several share a "
-                          "database. Without it, the host name.",
+                          "Name of this node (at most 64 bytes) in the log and on the system page, "
+                          "if several share a database. Without it, the host name.",
                           S, 0},
     [OPTION_READ_REPLICA] =
         {"read-replica", "URI", NULL,
@@ -140,10 +140,10 @@ const struct option option_table[OPTION_COUNT] = {
     [OPTION_ACCESS_LOG_PROBES] = {"access-log-probes", NULL, NULL,
                                   "Also log requests of /healthz, /readyz and /metrics.", S,
                                   OPTION_IS_RELOADED},
-    [OPTION_OPERATOR_KEY] = {"operator-key", "KEY", NULL,
-                             "An operator key with every scope (16 characters or more).",
-                             S | COMMAND_IMPORT | COMMAND_EXPORT | COMMAND_RECONCILE | COMMAND_USER,
-                             OPTION_IS_SECRET},
+    [OPTION_OPERATOR_KEY] =
+        {"operator-key", "KEY", NULL,
+         "An operator key with every scope (16 to 8192 visible ASCII characters).",
+         S | COMMAND_IMPORT | COMMAND_EXPORT | COMMAND_RECONCILE | COMMAND_USER, OPTION_IS_SECRET},
     [OPTION_MASTER_KEY] = {"master-key", "KEY", NULL,
                            "Encrypts Callback Secrets at rest: 32 bytes as hex or base64. Without "
                            "it, a key file is created in the store's directory.",

@@ -6,7 +6,9 @@
 #include "domain/email.h"
 
 #include "accounts/vault.h"
+#include "base/limits.h"
 #include "base/log.h"
+#include "base/plain_text.h"
 #include "daemon/supervisor.h"
 #include "net/socket.h"
 
@@ -18,11 +20,13 @@
 #include <unistd.h>
 
 #define OPERATOR_KEY_BYTES_LEAST 16
+#define OPERATOR_KEY_BYTES_MOST (LIMIT_HEADER_BYTES / 2) /* beside other header fields */
 
 static bool fail_value(struct settings *s, struct str *ret_why, enum option_id id, struct str value,
                        const char *why)
 {
     struct buf text = {0};
+    settings_print_place(&text, s, id, value);
     buf_printf(&text, "%s: ", option_table[id].name);
     url_print_text_masked(&text, value); /* a store's URL may carry a password */
     buf_printf(&text, ": %s", why);
@@ -33,6 +37,23 @@ static bool fail_value(struct settings *s, struct str *ret_why, enum option_id i
 static bool fail(struct settings *s, struct str *ret_why, enum option_id id, const char *why)
 {
     return fail_value(s, ret_why, id, settings_text(s, id), why);
+}
+
+/* Without the value, as it may be or carry a secret. */
+static bool fail_unquoted(struct settings *s, struct str *ret_why, enum option_id id,
+                          const char *fmt, ...) PRINTF_LIKE(4, 5);
+static bool fail_unquoted(struct settings *s, struct str *ret_why, enum option_id id,
+                          const char *fmt, ...)
+{
+    struct buf text = {0};
+    va_list ap;
+    settings_print_place(&text, s, id, settings_text(s, id));
+    buf_printf(&text, "%s: ", option_table[id].name);
+    va_start(ap, fmt);
+    buf_vprintf(&text, fmt, ap);
+    va_end(ap);
+    *ret_why = arena_take(&s->arena, &text);
+    return false;
 }
 
 static const char *text_or_null(struct settings *s, enum option_id id)
@@ -97,13 +118,19 @@ static bool read_numbers(struct settings *s, struct daemon_options *o, struct st
 }
 
 /* The machine's where none is given. */
-static const char *node_name(struct settings *s)
+static bool read_node_name(struct settings *s, const char **ret, struct str *ret_why)
 {
-    static char machine[65];
-    const char *name = text_or_null(s, OPTION_NODE_NAME);
-    if (!name && gethostname(machine, sizeof machine - 1) == 0)
-        name = machine;
-    return name;
+    static char machine[NODE_NAME_BYTES + 1];
+    struct str name = settings_text(s, OPTION_NODE_NAME);
+    struct buf plain = {0};
+    plain_text_print(&plain, name);
+    bool good = !name.p || (name.n <= NODE_NAME_BYTES && str_eq(buf_str(&plain), name));
+    buf_free(&plain);
+    *ret = name.p;
+    if (!name.p && gethostname(machine, sizeof machine - 1) == 0)
+        *ret = machine;
+    return good || fail_unquoted(s, ret_why, OPTION_NODE_NAME,
+                                 "at most %d bytes, without control characters.", NODE_NAME_BYTES);
 }
 
 static bool read_replica(struct settings *s, struct daemon_options *o, const char *store_uri,
@@ -119,27 +146,23 @@ static bool read_replica(struct settings *s, struct daemon_options *o, const cha
     o->replica_uri = name.uri;
     if (store_uri && name.uri)
         return true;
-    *ret_why = STR("read-replica: a replica postgresql://... of a store postgresql://...");
-    return false; /* not quoted: it may carry a password */
+    return fail_unquoted(s, ret_why, OPTION_READ_REPLICA,
+                         "a replica postgresql://... of a store postgresql://...");
 }
 
-/* Not quoted: it may carry a password. */
 static bool read_clusters(struct settings *s, struct daemon_options *o, const char *store_uri,
                           struct str *ret_why)
 {
     size_t count = s->of[OPTION_STORE_CLUSTER].count;
     const char **uris = arena_zalloc(&s->arena, (count + 1) * sizeof *uris);
-    if (count > CLUSTERS_MOST - 1) {
-        *ret_why = STR("store-cluster: 15 at most, beside --store.");
-        return false;
-    }
+    if (count > CLUSTERS_MOST - 1)
+        return fail_unquoted(s, ret_why, OPTION_STORE_CLUSTER, "15 at most, beside --store.");
     for (size_t i = 0; i < count; i++) {
         struct str uri = s->of[OPTION_STORE_CLUSTER].values[i];
         bool good = str_has_prefix(uri, "postgresql://") || str_has_prefix(uri, "postgres://");
-        if (!good || !store_uri) {
-            *ret_why = STR("store-cluster: postgresql://..., beside a --store postgresql://...");
-            return false;
-        }
+        if (!good || !store_uri)
+            return fail_unquoted(s, ret_why, OPTION_STORE_CLUSTER,
+                                 "postgresql://..., beside a --store postgresql://...");
         uris[i] = uri.p;
     }
     o->cluster_uris = uris;
@@ -150,13 +173,15 @@ static bool read_clusters(struct settings *s, struct daemon_options *o, const ch
 static bool read_store(struct settings *s, struct daemon_options *o, struct str *ret_why)
 {
     struct store_name name;
+    const char *node_name;
     if (!store_name_read(s, OPTION_STORE, &name, ret_why))
         return false;
-    if (!read_replica(s, o, name.uri, ret_why) || !read_clusters(s, o, name.uri, ret_why))
+    if (!read_node_name(s, &node_name, ret_why) || !read_replica(s, o, name.uri, ret_why) ||
+        !read_clusters(s, o, name.uri, ret_why))
         return false;
     if (name.uri) {
         o->store_uri = name.uri;
-        o->node_name = node_name(s);
+        o->node_name = node_name;
         if (o->master_key.p)
             return true;
         return fail(s, ret_why, OPTION_STORE,
@@ -165,8 +190,11 @@ static bool read_store(struct settings *s, struct daemon_options *o, struct str 
     }
     o->store_directory = name.directory;
     struct stat st;
-    if (stat(o->store_directory, &st) == 0 && !S_ISDIR(st.st_mode))
+    bool is_there = stat(o->store_directory, &st) == 0;
+    if (is_there && !S_ISDIR(st.st_mode))
         return fail(s, ret_why, OPTION_STORE, "this is not a directory.");
+    if (!is_there && errno == ENOENT && lstat(o->store_directory, &st) == 0)
+        return fail(s, ret_why, OPTION_STORE, "this is a link to what does not exist.");
     return true;
 }
 
@@ -199,21 +227,20 @@ static bool read_outside(struct settings *s, struct daemon_options *o, struct st
     o->public_url = settings_text(s, OPTION_PUBLIC_URL);
     if (o->public_url.p && !url_parse(&s->arena, o->public_url, &url, &why))
         return fail(s, ret_why, OPTION_PUBLIC_URL, why);
-    if (proxy.p && (!url_parse(&s->arena, proxy, &url, &why) || url.https)) {
-        *ret_why = STR("proxy: not the URL of an HTTP proxy, such as http://10.0.0.1:3128.");
-        return false; /* not quoted: it may carry a password */
-    }
-    if (dns.p && !address_parse(dns, &address) && !endpoint_parse(dns, &endpoint))
+    if (proxy.p && (!url_parse(&s->arena, proxy, &url, &why) || url.https))
+        return fail_unquoted(s, ret_why, OPTION_PROXY,
+                             "not the URL of an HTTP proxy, such as http://10.0.0.1:3128.");
+    if (dns.p && !address_parse(dns, &address) &&
+        (!endpoint_parse(dns, &endpoint) || !endpoint.port))
         return fail(s, ret_why, OPTION_DNS_SERVER, "not an address such as 9.9.9.9 or [::1]:53.");
     struct str http2 = settings_text(s, OPTION_HTTP2);
     o->http2 = str_eq(http2, STR("auto"));
     if (!o->http2 && !str_eq(http2, STR("off")))
         return fail(s, ret_why, OPTION_HTTP2, "auto or off.");
     o->operations_url = settings_text(s, OPTION_OPERATIONS_URL);
-    if (o->operations_url.p && !url_parse(&s->arena, o->operations_url, &url, &why)) {
-        *ret_why = STR("operations-url: not a URL such as https://example.com/path.");
-        return false; /* not quoted: it may carry a password */
-    }
+    if (o->operations_url.p && !url_parse(&s->arena, o->operations_url, &url, &why))
+        return fail_unquoted(s, ret_why, OPTION_OPERATIONS_URL,
+                             "not a URL such as https://example.com/path.");
     o->proxy = proxy.p;
     o->dns_server = dns.p;
     o->ca_file = text_or_null(s, OPTION_CA_FILE);
@@ -255,9 +282,7 @@ static bool read_mail(struct settings *s, struct daemon_options *o, struct str *
     for (size_t i = 0; i < ARRAY_LEN(with_url) && !o->mail.url; i++) {
         if (!settings_text(s, with_url[i]).p)
             continue;
-        *ret_why = arena_print(&s->arena, "%s: --smtp-url is needed, too.",
-                               option_table[with_url[i]].name);
-        return false;
+        return fail_unquoted(s, ret_why, with_url[i], "--smtp-url is needed, too.");
     }
     if (!read_daily_minute(s, &o->daily_mail_minute, ret_why))
         return false;
@@ -300,33 +325,38 @@ static bool read_kafka(struct settings *s, struct daemon_options *o, struct str 
     return false;
 }
 
-static bool check_master_key(struct settings *s, const char *variable, struct str text,
-                             struct str *ret_why)
+static bool check_master_key(struct settings *s, enum option_id id, struct str *ret_why)
 {
+    struct str text = settings_text(s, id);
     uint8_t key[MASTER_KEY_BYTES];
     const char *why;
     if (!text.p)
         return true;
     bool good = master_key_parse(text, key, &why);
     sodium_memzero(key, sizeof key);
-    if (!good) {
-        *ret_why = arena_print(&s->arena, "%s: %s", variable, why);
-    }
-    return good;
+    return good || fail_unquoted(s, ret_why, id, "%s", why);
+}
+
+static bool fits_header(struct str key)
+{
+    for (size_t i = 0; i < key.n; i++)
+        if (key.p[i] <= ' ' || key.p[i] >= 0x7f) /* of signed characters, none but ASCII */
+            return false;
+    return key.n >= OPERATOR_KEY_BYTES_LEAST && key.n <= OPERATOR_KEY_BYTES_MOST;
 }
 
 static bool read_keys(struct settings *s, struct daemon_options *o, struct str *ret_why)
 {
     o->operator_key = settings_text(s, OPTION_OPERATOR_KEY);
-    if (o->operator_key.p && o->operator_key.n < OPERATOR_KEY_BYTES_LEAST) {
-        *ret_why = STR("POSTBACKD_OPERATOR_KEY has fewer than 16 characters; make one with "
-                       "`openssl rand -hex 32`.");
-        return false;
-    }
+    if (o->operator_key.p && !fits_header(o->operator_key))
+        return fail_unquoted(s, ret_why, OPTION_OPERATOR_KEY,
+                             "%d to %d printable ASCII characters without spaces; make one with "
+                             "`openssl rand -hex 32`.",
+                             OPERATOR_KEY_BYTES_LEAST, OPERATOR_KEY_BYTES_MOST);
     o->master_key = settings_text(s, OPTION_MASTER_KEY);
     o->second_master_key = settings_text(s, OPTION_SECOND_MASTER_KEY);
-    return check_master_key(s, "POSTBACKD_MASTER_KEY", o->master_key, ret_why) &&
-           check_master_key(s, "POSTBACKD_SECOND_MASTER_KEY", o->second_master_key, ret_why);
+    return check_master_key(s, OPTION_MASTER_KEY, ret_why) &&
+           check_master_key(s, OPTION_SECOND_MASTER_KEY, ret_why);
 }
 
 static bool read_schedule(struct settings *s, struct daemon_options *o, struct str *ret_why)

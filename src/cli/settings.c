@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #define CONFIG_BYTES_MAX (1 << 20)
+#define UTF8_MARK "\xEF\xBB\xBF"
 
 static bool fail(struct settings *s, struct str *ret_why, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
@@ -33,7 +34,7 @@ static int find_option(struct str name)
 }
 
 /* A later source replaces what an earlier one said; within one source a list grows. */
-static bool set(struct settings *s, int id, struct str value, enum setting_source source,
+static bool set(struct settings *s, int id, struct str value, enum setting_source source, int line,
                 struct str *ret_why)
 {
     const struct option *o = &option_table[id];
@@ -51,6 +52,7 @@ static bool set(struct settings *s, int id, struct str value, enum setting_sourc
         return fail(s, ret_why, "%s is given twice; give it once.", o->name);
     if (s->of[id].count == SETTING_VALUES_MAX)
         return fail(s, ret_why, "%s is given more than %d times.", o->name, SETTING_VALUES_MAX);
+    s->of[id].lines[s->of[id].count] = line;
     s->of[id].values[s->of[id].count++] = arena_str(&s->arena, value);
     return true;
 }
@@ -74,7 +76,7 @@ static bool parse_line(struct settings *s, struct str name, int number, struct s
                     STR_ARG(name), number, STR_ARG(key));
     s->file_has_key |= (option_table[id].flags & OPTION_IS_SECRET) != 0;
     struct str why;
-    if (!set(s, id, str_trim(value), FROM_FILE, &why))
+    if (!set(s, id, str_trim(value), FROM_FILE, number, &why))
         return fail(s, ret_why, "%.*s:%d: %.*s", STR_ARG(name), number, STR_ARG(why));
     return true;
 }
@@ -83,7 +85,10 @@ bool settings_parse_file(struct settings *s, struct str name, struct str text, s
 {
     if (memchr(text.p ? text.p : "", '\0', text.n) || !str_is_utf8(text))
         return fail(s, ret_why, "%.*s is not a text file in UTF-8.", STR_ARG(name));
+    s->file = arena_str(&s->arena, name);
     struct str rest = text;
+    if (str_has_prefix(rest, UTF8_MARK)) /* which some editors write */
+        rest = (struct str){rest.p + strlen(UTF8_MARK), rest.n - strlen(UTF8_MARK)};
     for (int number = 1; rest.p; number++) {
         struct str line = str_cut(&rest, '\n');
         if (line.n && line.p[line.n - 1] == '\r')
@@ -150,7 +155,7 @@ static bool read_variable(struct settings *s, struct str variable, struct str va
         return true;
     do {
         struct str one = repeats ? str_trim(str_cut(&rest, ',')) : rest;
-        if (!set(s, id, one, FROM_ENVIRONMENT, &why))
+        if (!set(s, id, one, FROM_ENVIRONMENT, 0, &why))
             return fail(s, ret_why, PREFIX "%.*s: %.*s", STR_ARG(variable), STR_ARG(why));
     } while (repeats && rest.p);
     return true;
@@ -223,7 +228,7 @@ static bool read_argument(struct settings *s, int argc, char **argv, int *i, str
         value = str_of(argv[++*i]);
     }
     struct str why;
-    if (!set(s, id, value, FROM_COMMAND_LINE, &why))
+    if (!set(s, id, value, FROM_COMMAND_LINE, 0, &why))
         return fail(s, ret_why, "--%.*s", STR_ARG(why));
     return true;
 }
@@ -327,6 +332,20 @@ bool settings_same(const struct settings *a, const struct settings *b, enum opti
     return same;
 }
 
+void settings_print_place(struct buf *to, const struct settings *s, enum option_id id,
+                          struct str value)
+{
+    char variable[VARIABLE_MAX];
+    size_t at = 0;
+    while (at + 1 < s->of[id].count && s->of[id].values[at].p != value.p)
+        at++;
+    if (s->of[id].source == FROM_FILE) {
+        buf_printf(to, "%.*s:%d: ", STR_ARG(s->file), s->of[id].lines[at]);
+    } else if (s->of[id].source == FROM_ENVIRONMENT) {
+        buf_printf(to, PREFIX "%s: ", variable_of((int)id, variable));
+    }
+}
+
 bool settings_int(struct settings *s, enum option_id id, int64_t least, int64_t most, int64_t *ret,
                   struct str *ret_why)
 {
@@ -337,9 +356,13 @@ bool settings_int(struct settings *s, enum option_id id, int64_t least, int64_t 
         good = text.p[i] >= '0' && text.p[i] <= '9';
         v = v * 10 + (text.p[i] - '0');
     }
-    if (!good || v < least || v > most)
-        return fail(s, ret_why, "%s: %.*s is not a whole number from %lld to %lld.",
-                    option_table[id].name, STR_ARG(text), (long long)least, (long long)most);
     *ret = v;
-    return true;
+    if (good && v >= least && v <= most)
+        return true;
+    struct buf why = {0};
+    settings_print_place(&why, s, id, text);
+    buf_printf(&why, "%s: %.*s is not a whole number from %lld to %lld.", option_table[id].name,
+               STR_ARG(text), (long long)least, (long long)most);
+    *ret_why = arena_take(&s->arena, &why);
+    return false;
 }

@@ -15,11 +15,13 @@ bool store_name_read(struct settings *s, enum option_id id, struct store_name *r
     else if (str_has_prefix(text, "sqlite:") && text.n > strlen("sqlite:"))
         ret->directory = text.p + strlen("sqlite:");
     else if (!text.p)
-        buf_printf(&why, "%s needs sqlite:DIR or postgresql://...", option_table[id].name);
+        buf_printf(&why, "--%s needs sqlite:DIR or postgresql://...", option_table[id].name);
     else {
+        settings_print_place(&why, s, id, text);
         buf_printf(&why, "%s: ", option_table[id].name);
         url_print_text_masked(&why, text);
-        buf_add_c(&why, ": neither sqlite:DIR nor postgresql://...");
+        buf_add_c(&why, str_is(text, "sqlite:") ? "DIR: the directory is missing"
+                                                : ": neither sqlite:DIR nor postgresql://...");
     }
     if (why.n)
         *ret_why = arena_take(&s->arena, &why);

@@ -6,6 +6,8 @@
 #include "store/disk.h"
 #include "store/store.h"
 
+#define NODE_NAME_BYTES 64
+
 struct sqlite_store_options {
     const char *directory;
     struct disk *disk; /* disk_real(), except for fault injection */

@@ -105,6 +105,13 @@ def test_a_store_that_cannot_be_used(tmp_path):
     assert found["master key"] == ("ok", "POSTBACKD_MASTER_KEY")
 
 
+def test_a_store_behind_a_link_that_leads_nowhere(tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    for command in ("check", "serve"):
+        assert_one_line(run(command, "--listen", "127.0.0.1:0", "--store", "sqlite:%s" % (tmp_path / "link")), 2,
+                        "store: sqlite:%s" % (tmp_path / "link"), "a link to what does not exist")
+
+
 @pytest.mark.skipif(POSTGRESQL != "", reason="files of SQLite's")
 def test_a_part_of_a_store_is_missing(tmp_path):
     """A restored backup without its key, and a journal without its database: the start refuses both."""

@@ -168,7 +168,7 @@ WRONG = [
     (["serve", "--listen"], ["listen"]), (["serve", "--listen", "nowhere"], ["listen"]),
     (["serve", "--listen", "127.0.0.1:99999"], ["listen"]), (["serve", "--listen", "1.2.3:80"], ["listen"]),
     (["serve", "--store", "mysql:x"], ["store"]), (["serve", "--store", "postgresql://me:pw@db/x"], ["***:***@db", "POSTBACKD_MASTER_KEY"]),
-    (["serve", "--store", "sqlite:"], ["store"]),
+    (["serve", "--store", "sqlite:"], ["store: sqlite:DIR: the directory is missing"]), (["copy"], ["--to needs"]),
     (["serve", "--read-replica", "postgresql:///x"], ["read-replica"]),
     (["serve", "--store-cluster", "postgresql:///x"], ["store-cluster"]),
     (["serve", "--store", "postgresql:///x", "--store-cluster", "sqlite:x"], ["store-cluster"]),
@@ -185,6 +185,9 @@ WRONG = [
     (["serve", "--source-address", "127.0.0.1", "--source-address", "192.0.2.1"], ["source-address: 192.0.2.1:"]),
     (["serve", "--source-address", "127.0.0.1", "--source-address", "here"], ["source-address: here:"]),
     (["serve", "--trusted-proxy", "x"], ["trusted-proxy"]), (["serve", "--dns-server", "x"], ["dns-server"]),
+    (["serve", "--dns-server", "127.0.0.1:0"], ["dns-server"]),
+    (["serve", "--node-name", "x" * 65], ["node-name: at most 64"]), (["serve", "--node-name", "a\x1b[1m"], ["node-name: at most 64"]),
+    (["serve", "two\n\x1b[31mlines"], ["two  [31mlines: serve takes options only"]),
     (["serve", "--public-url", "ftp://x"], ["public-url"]), (["serve", "--proxy", "socks5://x"], ["proxy"]),
     (["serve", "--smtp-url", "http://mail.example"], ["smtp-url", "smtps://"]),
     (["serve", "--smtp-url", "smtp://me:pw@mail.example"], ["smtp-url", "***:***@", "smtp-user"]),
@@ -224,19 +227,21 @@ def test_wrong_words_are_one_line_and_exit_2(arguments, words, tmp_path):
 
 
 @pytest.mark.parametrize("name,value", [("LISTEN", "nowhere"), ("RETRY_SCHEDULE", "soon"), ("LOG_FORMAT", "xml"),
-                                        ("LOOPS", "x"), ("OPERATOR_KEY", "short"), ("MASTER_KEY", "no key"),
+                                        ("LOOPS", "x"), ("OPERATOR_KEY", "short"), ("OPERATOR_KEY", " " * 20), ("OPERATOR_KEY", "x" * 8193),
+                                        ("OPERATOR_KEY", "two lines\n" * 4), ("OPERATOR_KEY", "ü" * 20), ("MASTER_KEY", "no key"),
                                         ("ALLOW_DESTINATION", "10.0.0.0/8,x"), ("STORE", "file:x")])
 def test_wrong_values_of_the_environment(name, value, tmp_path):
     arguments = [] if name == "STORE" else ["--store", "sqlite:%s" % (tmp_path / "store")]
     result = run("serve", *arguments, timeout=60, **{"POSTBACKD_" + name: value})
-    assert_one_line(result, 2, name.lower().replace("_", "-") if name not in ("OPERATOR_KEY", "MASTER_KEY") else "")
+    assert_one_line(result, 2, "POSTBACKD_%s: %s: " % (name, name.lower().replace("_", "-")))
     if name.endswith("_KEY"):
         assert re.search("operator|master", result.stderr.decode(), re.I) and value not in result.stderr.decode()
 
 
 @pytest.mark.parametrize("text,words", [
     ("nonsense = 1\n", ["nonsense", ":1"]), ("# good\n\nlisten 127.0.0.1:0\n", [":3"]),
-    ("listen = nowhere\n", ["listen"]), ("log-format = json\nretry-schedule = 5s,never\n", ["retry-schedule"]),
+    ("listen = nowhere\n", ["postbackd.conf:1: listen: nowhere"]), ("log-format = json\nretry-schedule = 5s,never\n", [":2: retry-schedule"]),
+    ("allow-destination = 10.0.0.0/8\nallow-destination = x\n", [":2: allow-destination: x:"]), ("\ufeff\nloops = x\n", [":2: loops: x"]),
     ("listen = 127.0.0.1:0\nlisten = 127.0.0.1:0\n", ["listen"]), ("listen =\n", ["listen"]),
     ("config = other\n", ["config"]), ("fail-rate = 1\n", ["fail-rate"]),
 ])

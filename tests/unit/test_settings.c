@@ -1,4 +1,5 @@
 /* Options from file, environment and command line: which beats which, and each clear error. */
+#include "base/buf.h"
 #include "cli/option.h"
 
 #include "check.h"
@@ -99,6 +100,33 @@ static void the_file_names_its_line(void)
     settings_free(&s);
 }
 
+static void a_wrong_value_names_its_place(void)
+{
+    struct settings s = {.command = COMMAND_SERVE};
+    struct str why;
+    struct buf place = {0};
+    int64_t n;
+    REQUIRE(settings_parse_file(&s, STR("f"),
+                                STR("\xEF\xBB\xBFloops = x\nallow-destination = a\n"
+                                    "allow-destination = b\n"),
+                                &why));
+    CHECK(!settings_int(&s, OPTION_LOOPS, 0, 64, &n, &why));
+    CHECK_STR(why, "f:1: loops: x is not a whole number from 0 to 64.");
+    settings_print_place(&place, &s, OPTION_ALLOW_DESTINATION,
+                         s.of[OPTION_ALLOW_DESTINATION].values[1]);
+    CHECK_CSTR(buf_c(&place), "f:3: ");
+    buf_free(&place);
+    settings_free(&s);
+    char reads[] = "POSTBACKD_READS_PER_MINUTE=x";
+    char *environment[] = {reads, NULL};
+    REQUIRE(read_words(&s, "--loops y", environment, &why));
+    CHECK(!settings_int(&s, OPTION_READS_PER_MINUTE, 1, 9, &n, &why));
+    CHECK(str_has_prefix(why, "POSTBACKD_READS_PER_MINUTE: reads-per-minute: x"));
+    CHECK(!settings_int(&s, OPTION_LOOPS, 0, 64, &n, &why));
+    CHECK(str_has_prefix(why, "loops: y"));
+    settings_free(&s);
+}
+
 int main(void)
 {
     RUN(defaults_come_from_the_table);
@@ -106,5 +134,6 @@ int main(void)
     RUN(lists_grow_within_one_source);
     RUN(says_what_is_wrong);
     RUN(the_file_names_its_line);
+    RUN(a_wrong_value_names_its_place);
     return check_done("settings");
 }

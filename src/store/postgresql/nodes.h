@@ -11,10 +11,10 @@
 #include "store/nodes/process_identity.h"
 #include "store/postgresql/connection.h"
 #include "store/store.h"
+#include "store/store_open.h"
 
 #include <pthread.h>
 
-#define NODE_NAME_BYTES 64
 #define NODE_TRIP_MS 8000 /* longest wait for a renewal: the lease has ended by then */
 
 struct pg_nodes {
