@@ -195,6 +195,8 @@ def main():
     words = parser.parse_args()
     given = words.rest + [None] * 6
     kind, count = given[0] or "mix", int(given[1] or 100)
+    if kind not in KINDS + ["mix", "host"]:
+        parser.error("%s is no KIND: it is one of %s, mix and host" % (kind, ", ".join(KINDS)))
     seconds, pairs, before, kept = int(given[2] or 15), int(given[3] or 7), int(given[4] or 7), given[5]
     found = [json.loads(line) for line in open(kept)] if kept and os.path.exists(kept) else []
     on, bench = Several(words.nodes) if words.nodes else Single(), None
