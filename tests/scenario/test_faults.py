@@ -9,6 +9,7 @@ import resource
 import socket
 import sqlite3
 import subprocess
+import threading
 import time
 from pathlib import Path
 
@@ -204,6 +205,76 @@ def test_on_a_full_disk_callbacks_go_on_and_are_sent_once(tmp_path, receiver):
             found = d.api().wait_state(i, account.partner_id, "delivered")
             assert [a["Status"] for a in found["Attempts"]][-2:] == [404, 200], found
         assert sorted(i for i in taken if i != "refused") == sorted([*ids, "taken"])
+        assert d.stop() == 0
+
+
+@pytest.mark.sqlite("its directory on a full disk")
+def test_an_erasure_that_waits_for_room_keeps_no_daemon_from_starting(tmp_path, receiver):
+    """Callbacks of others go on. Nothing is sent with an id whose erasure waits, nor afterwards."""
+    hidden = {"erase-me", "me-too"}
+    receiver.answer = lambda request: 404
+    (tmp_path / "d").mkdir()
+    with private_disk(tmp_path / "d" / "store", 160 << 20):
+        d = Daemon(tmp_path / "d", schedule=",".join(["5s"] * 20)).start()
+        account = Account(d, receiver.url)
+        query = {"partnerId": account.partner_id}
+        ballast = tmp_path / "d" / "store" / "ballast"
+
+        def some(kind):
+            return [account.event("%s-%s" % (kind, who), kind + "_completed", PanelistId=who)
+                    for who in ("erase-me", "me-too", "a", "b", "c")]
+
+        def sent(begin=0):
+            return {request.json["RewardId"] for request in receiver.requests[begin:]}
+
+        def ask_to_erase(who, number):
+            def ask():
+                with contextlib.suppress(OSError, http.client.HTTPException):
+                    d.api().post("/api/v1/panelists/erase", {"PanelistId": who}, query=query)
+
+            asking = threading.Thread(target=ask)
+            asking.start()
+            journal = tmp_path / "d" / "store" / "journal"  # has the name that takes the id's place
+            eventually(lambda: sum(path.read_bytes().count(b"erased-") for path in journal.iterdir()) == number, 10, 0.2,
+                       what="the erasure is recorded")
+            return asking
+
+        def killed_and_started(answer):
+            fill_up(ballast)
+            d.kill()
+            asking.join()
+            begin = len(receiver.requests)
+            receiver.answer = answer
+            time.sleep(6)  # all are due
+            fill_up(ballast)
+            d.start(wait_ready=False)
+            return begin
+
+        d.api().events(some("survey"))
+        eventually(lambda: len(sent()) == 5 and d.metrics()["postbackd_store_memtable_events"] == 0)
+        time.sleep(1.5)  # the outcomes of the surveys are in the database, too
+        d.api().events(some("offer"))
+        fill_up(ballast)  # the offers are in the journal only
+        eventually(lambda: len(sent()) == 10)
+        asking = ask_to_erase("erase-me", 1)
+        begin = killed_and_started(lambda request: 404 if request.json["PanelistId"] in hidden else 200)
+        others = {"%s-%s" % (kind, who) for kind in ("survey", "offer") for who in ("me-too", "a", "b", "c")}
+        eventually(lambda: sent(begin) == others)
+        asking = ask_to_erase("me-too", 2)
+        begin = killed_and_started(lambda request: 200)
+        time.sleep(2)
+        assert d.process.poll() is None and sent(begin) <= {i for i in others if "me-too" not in i}
+        ballast.unlink()
+        eventually(lambda: d.api().get("/readyz", key=None).status == 200, 60)
+        for kind in ("survey", "offer"):
+            for who in ("erase-me", "me-too"):
+                found = d.api().wait_state("%s-%s" % (kind, who), account.partner_id, "skipped")
+                assert found["PanelistId"] not in hidden and found["Body"] is None
+            for who in ("a", "b", "c"):
+                d.api().wait_state("%s-%s" % (kind, who), account.partner_id, "delivered")
+        d.api().events([account.event("again", PanelistId="erase-me")])
+        receiver.wait_for("again")
+        assert sent(begin) <= {i for i in others if "me-too" not in i} | {"again"}
         assert d.stop() == 0
 
 

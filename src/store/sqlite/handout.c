@@ -70,7 +70,8 @@ static struct recovered find_recovered(struct sqlite_store *s, struct handout *o
     for (size_t i = 0; i < m->entry_count; i++) {
         const struct mem_entry *entry = &m->entries[i];
         const struct event *e = memtable_event(m, entry);
-        if (!e || entry->life.wait != WAIT_DUE || entry->life.place.due_ms > now_ms)
+        if (!e || entry->life.wait != WAIT_DUE || entry->life.place.due_ms > now_ms ||
+            view_is_erased(&s->view, entry->id))
             continue;
         bool is_new = false;
         uint64_t *of_lane = idmap_put(&handed, entry->life.lane, &is_new);

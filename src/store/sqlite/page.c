@@ -226,13 +226,15 @@ static int64_t least_due_in_memory(const struct view *v, lane_no lane)
     return least_ms;
 }
 
-/* Drops the callbacks that have changed since. */
+/* Drops the callbacks that have changed since. Those whose erasure waits for the applier, too:
+ * lanes forget a panelist when the erasure is answered, and one that a replay found is never
+ * answered. */
 static void drop_settled(const struct view *v, struct page_work *w)
 {
     size_t kept = 0;
     for (size_t i = 0; i < w->count; i++) {
         struct callback *c = w->items[i];
-        if (!still_waits(v, c)) {
+        if (!still_waits(v, c) || view_has_erasure(v, c)) {
             callback_free(c);
             continue;
         }

@@ -2,7 +2,8 @@
  * from SQLite's position on. The replayed records become the active memtable, which the applier
  * applies after the start as usual, so that a daemon that was killed under full load delivers
  * again within moments. After a kill there are at most two memtables and a group to replay.
- * Memtables are applied during the start only after a power cut that took SQLite further back. */
+ * Memtables are applied during the start only after a power cut that took SQLite further back, and
+ * where the journal has an erasure. */
 #include "store/sqlite/sqlite_store.h"
 
 #include "base/alloc.h"
@@ -61,7 +62,14 @@ struct replay {
     struct apply *apply;
     size_t apply_bytes; /* a memtable of this size is applied */
     char **ret_why;     /* gets the sentence of a failure (malloc'ed) */
+    bool erasures_wait; /* for the applier: the disk is full */
 };
+
+static bool is_disk_full(const struct sql *q)
+{
+    int code = q->code != SQLITE_OK ? q->code : sqlite3_errcode(q->db);
+    return (code & 0xff) == SQLITE_FULL;
+}
 
 static bool replay_apply(struct replay *r)
 {
@@ -77,6 +85,10 @@ static bool replay_apply(struct replay *r)
     return true;
 }
 
+/* An erasure ends its memtable, so that later events of the same panelist are counted as those of
+ * somebody new. A full disk must not keep the daemon from starting for that: then the erasure
+ * waits with all the rest, as in a running daemon, and a panelist who comes back on the day of the
+ * erasure may be missing in Active Panelists. */
 static bool replay_group(void *context, struct str records, struct journal_position end)
 {
     struct replay *r = context;
@@ -88,10 +100,16 @@ static bool replay_group(void *context, struct str records, struct journal_posit
         return false;
     }
     r->view->active->end = end;
-    if (memtable_used_bytes(r->view->active) < r->apply_bytes && r->view->active->erase_count == 0)
+    bool is_full = memtable_used_bytes(r->view->active) >= r->apply_bytes;
+    if (!is_full && (r->view->active->erase_count == 0 || r->erasures_wait))
         return true;
     if (replay_apply(r))
         return true;
+    if (!is_full && is_disk_full(&r->apply->sql)) {
+        apply_recover(r->apply);
+        r->erasures_wait = true;
+        return true;
+    }
     *r->ret_why = xstrdup(r->apply->sql.why);
     return false;
 }
@@ -126,7 +144,7 @@ bool recover_tail(struct apply *apply, struct view *view, struct disk *disk, con
         return false;
     view_load(view);
     char *why = NULL, *journal_why = NULL;
-    struct replay replay = {view, apply, LIMIT_MEMTABLE_BYTES, &why};
+    struct replay replay = {view, apply, LIMIT_MEMTABLE_BYTES, &why, false};
     if (journal_read(disk, journal_directory, id, meta_get_position(q), replay_group, &replay,
                      &journal_why) &&
         apply_rest(&replay))
@@ -138,12 +156,6 @@ bool recover_tail(struct apply *apply, struct view *view, struct disk *disk, con
 }
 
 /* --- opening ---------------------------------------------------------------------------------- */
-
-static bool is_disk_full(const struct sql *q)
-{
-    int code = q->code != SQLITE_OK ? q->code : sqlite3_errcode(q->db);
-    return (code & 0xff) == SQLITE_FULL;
-}
 
 /* The journal contains hashes under the secret, and the id, so both must be durable before the
  * journal exists. A commit is not durable here (synchronous=NORMAL), a checkpoint is. If the
@@ -222,7 +234,7 @@ static void log_dropped(struct sqlite_store *s)
 static bool open_journal(struct sqlite_store *s, char **ret_why)
 {
     char *why = NULL;
-    struct replay replay = {&s->view, &s->apply, RECOVERED_BYTES, &why};
+    struct replay replay = {&s->view, &s->apply, RECOVERED_BYTES, &why, false};
     struct journal_options options = {
         .disk = s->disk,
         .directory = s->journal_directory,
@@ -253,6 +265,7 @@ static bool open_all(struct sqlite_store *s, char **ret_why)
     struct memtable *m = s->view.active;
     m->first_mono_ms = env_mono_ms(s->env) - LIMIT_APPLY_INTERVAL_MS; /* to be applied at once */
     m->last_accepted_ms = s->view.last_accepted_ms;
+    s->writer.freeze_now = m->erase_count > 0;
     atomic_store(&s->numbers.accepted, s->apply.counters.accepted + (long long)m->event_count);
     atomic_store(&s->numbers.last_accepted_ms, s->view.last_accepted_ms);
     atomic_store(&s->numbers.memtable_events, (long long)m->event_count);

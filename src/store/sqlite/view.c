@@ -51,18 +51,29 @@ static const struct mem_entry *view_entry(const struct view *v, uint64_t id)
 }
 
 /* The erasure in a memtable that applies to the event; may be NULL. */
-static const struct mem_erase *find_erasure(const struct view *v, const struct event *e)
+static const struct mem_erase *erasure_of(const struct view *v, uint32_t account_no,
+                                          uint64_t event_no, struct str panelist_id)
 {
     const struct memtable *layers[] = {v->active, v->frozen};
     for (size_t i = 0; i < ARRAY_LEN(layers); i++) {
         for (size_t k = 0; layers[i] && k < layers[i]->erase_count; k++) {
             const struct mem_erase *what = &layers[i]->erases[k];
-            if (what->account_no == e->account_no && e->event_no <= what->upto_event_no &&
-                str_eq(what->panelist_id, e->panelist_id))
+            if (what->account_no == account_no && event_no <= what->upto_event_no &&
+                str_eq(what->panelist_id, panelist_id))
                 return what;
         }
     }
     return NULL;
+}
+
+static const struct mem_erase *find_erasure(const struct view *v, const struct event *e)
+{
+    return erasure_of(v, e->account_no, e->event_no, e->panelist_id);
+}
+
+bool view_has_erasure(const struct view *v, const struct callback *c)
+{
+    return erasure_of(v, c->account_no, c->event_no, c->panelist_id) != NULL;
 }
 
 static const struct event *event_in_memory(const struct view *v, uint64_t id)
