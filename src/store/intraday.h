@@ -31,7 +31,7 @@ struct intraday_query {
     int32_t day;
     /* results */
     enum store_status status;
-    /* false: a part of the day was before slots were counted, or its slots were dropped */
+    /* false: the day's slots were dropped, or an event of it came too late for them */
     bool complete;
     struct intraday_slot slots[INTRADAY_SLOTS];
 };

@@ -106,7 +106,28 @@ static void what_comes_too_late_is_in_no_slot(struct subject *s)
     CHECK_CSTR(intraday_text(s, ACCOUNT_A, TODAY), "0 1/0/1/0;");
     submit_at(s, item(EVENT_SURVEY_STARTED, "s-2"), day, day + (INTRADAY_DAYS + 1) * DAY);
     submit_at(s, item(EVENT_SURVEY_COMPLETED, "r-2"), day, day + (INTRADAY_DAYS + 1) * DAY);
-    CHECK_CSTR(intraday_text(s, ACCOUNT_A, TODAY), "0 1/0/1/0;");
+    CHECK_CSTR(intraday_text(s, ACCOUNT_A, TODAY), "-0 1/0/1/0;");
+}
+
+/* A clock that is ahead makes an event of today too late. Once it is right, the day still lacks
+ * that event. */
+static void a_day_that_lacks_an_event_is_not_whole(struct subject *s)
+{
+    int64_t day = TODAY * DAY;
+    struct candidate test = item(EVENT_SURVEY_COMPLETED, "t-1");
+    test.is_test = true;
+    submit_at(s, item(EVENT_SURVEY_COMPLETED, "r-1"), day, BASE_MS);
+    submit_at(s, item(EVENT_SURVEY_COMPLETED, "n-1"), day + DAY, BASE_MS + DAY);
+    submit_at(s, test, day, BASE_MS + 40 * DAY);
+    CHECK_CSTR(intraday_text(s, ACCOUNT_A, TODAY), "0 0/1/0/1250000;");
+    submit_at(s, item(EVENT_SURVEY_COMPLETED, "r-2"), day, BASE_MS + 40 * DAY);
+    submit_at(s, item(EVENT_SURVEY_COMPLETED, "r-3"), day, BASE_MS);
+    CHECK_CSTR(intraday_text(s, ACCOUNT_A, TODAY), "-0 0/2/0/2500000;");
+    CHECK_CSTR(intraday_text(s, ACCOUNT_A, TODAY + 1), "0 0/1/0/1250000;");
+    if (!s->keeps)
+        return;
+    subject_reopen(s);
+    CHECK_CSTR(intraday_text(s, ACCOUNT_A, TODAY), "-0 0/2/0/2500000;");
 }
 
 void run_intraday_tests(void)
@@ -114,4 +135,5 @@ void run_intraday_tests(void)
     RUN_FRESH(slots_have_what_happened_in_them);
     RUN_FRESH(a_panelist_is_new_once_a_day);
     RUN_FRESH(what_comes_too_late_is_in_no_slot);
+    RUN_FRESH(a_day_that_lacks_an_event_is_not_whole);
 }

@@ -3,10 +3,14 @@
 
 #include "domain/clock.h"
 
+static bool is_of_day(const struct intraday_query *q, const struct event *e)
+{
+    return e->account_no == q->account_no && clock_day(e->occurred_ms) == q->day && !e->is_test;
+}
+
 static bool is_counted(const struct intraday_query *q, const struct event *e)
 {
-    return e->account_no == q->account_no && clock_day(e->occurred_ms) == q->day &&
-           intraday_slot(e) >= 0;
+    return is_of_day(q, e) && intraday_slot(e) >= 0;
 }
 
 /* Did the same panelist start at the same client before: earlier that day, or then and listed
@@ -29,11 +33,16 @@ static bool started_before(const struct memory_store *m, const struct intraday_q
 void memory_intraday(struct store *s, struct intraday_query *q)
 {
     struct memory_store *m = memory_of(s);
+    q->complete = true;
     pthread_mutex_lock(&m->lock);
     for (size_t i = 0; i < m->count; i++) {
         const struct event *e = &m->entries[i]->event;
-        if (!is_counted(q, e))
+        if (!is_of_day(q, e))
             continue;
+        if (!is_counted(q, e)) {
+            q->complete = false;
+            continue;
+        }
         struct intraday_slot *slot = &q->slots[intraday_slot(e)];
         slot->earnings_micros += e->revenue_micros;
         slot->conversions += e->reward_micros > 0 && e->revenue_micros > 0;
@@ -43,7 +52,6 @@ void memory_intraday(struct store *s, struct intraday_query *q)
         }
     }
     pthread_mutex_unlock(&m->lock);
-    q->complete = true;
     q->status = STORE_OK;
     executor_post(q->reply_to, &q->done);
 }

@@ -398,7 +398,9 @@ static void a_start_with_a_wrong_clock_purges_nothing(void)
     live_until(NOW_MS + HOUR_MS);
     wall_now_ms = NOW_MS + 400 * DAY_MS;
     reopen();
-    (void)submit_at(make(EVENT_SURVEY_COMPLETED, "e-2", "ann"), wall_now_ms);
+    struct candidate ahead = make(EVENT_SURVEY_COMPLETED, "e-2", "ann");
+    ahead.occurred_ms = wall_now_ms; /* today would lack one of its own that comes that late */
+    (void)submit_at(ahead, wall_now_ms);
     live_until(wall_now_ms + HOUR_MS);
     CHECK_EQ_UINT(attempts_of("e-1"), 1);
     wall_now_ms = NOW_MS + 2 * HOUR_MS;

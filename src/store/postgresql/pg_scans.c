@@ -65,11 +65,16 @@ enum pg_fate pg_read_intraday(struct postgresql_store *s, struct pg *pg, void *i
             " (SELECT slot,count(*) FILTER (WHERE type=1) AS starts,"
             "count(*) FILTER (WHERE pays) AS pays,sum(r)::text AS micros FROM d GROUP BY slot) n"
             " LEFT JOIN (SELECT slot,count(*) AS active FROM f GROUP BY slot) a USING(slot)");
+    args_int(pg_args(pg), PG_INT4, q->account_no);
+    args_int(&pg->args, PG_INT4, q->day);
+    args_int(&pg->args, PG_INT8, (q->day + INTRADAY_DAYS + 1) * DAY_MS);
+    int whole = pg_query(pg, "SELECT NOT EXISTS(SELECT FROM event WHERE account_no=$1 AND day=$2"
+                             " AND NOT is_test AND accepted_ms>=$3)");
     enum pg_fate fate = pg_end_read(pg);
     if (fate != PG_OK)
         return fate;
     const PGresult *r = pg_result(pg, at);
-    q->complete = true;
+    q->complete = pg_int(pg_result(pg, whole), 0, 0) != 0;
     memset(q->slots, 0, sizeof q->slots);
     for (int i = 0; i < PQntuples(r); i++) {
         int64_t slot = pg_int(r, i, 0);

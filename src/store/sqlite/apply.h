@@ -94,6 +94,7 @@ struct apply_intraday { /* sums to add to the slots of one account's day */
     int32_t day;
     uint32_t account_no; /* 0: none */
     struct intraday_slot slots[INTRADAY_SLOTS];
+    int64_t whole_from_day; /* events of the days before were left out; 0: of none */
 };
 
 struct apply_attempt_rows { /* for one day's table */
@@ -186,11 +187,12 @@ void apply_queue_done(struct apply *a, lane_no lane, int64_t due_ms, uint64_t id
 void apply_due(struct apply *a);
 void apply_reports(struct apply *a); /* apply_reports.c: report rows and active panelists */
 /* apply_intraday.c: adds to the slots of one open day; opening another day or ending writes
- * them. */
+ * them. At last, the days of which events were left out are noted. */
 void apply_intraday_open(struct apply *a, uint32_t account_no, int32_t day);
 void apply_intraday_event(struct apply *a, const struct event *e);
 void apply_intraday_active(struct apply *a, int slot, int64_t count);
 void apply_intraday_end(struct apply *a);
+void apply_intraday_left_out(struct apply *a);
 void apply_attempts(struct apply *a); /* apply_attempts.c */
 /* apply_stats.c */
 sqlite3_stmt *apply_delivery_stats_prepare(struct sql *q);

@@ -2,7 +2,9 @@
  * account's day are summed first, and each slot is written once. */
 #include "store/sqlite/apply.h"
 
+#include "domain/clock.h"
 #include "store/sqlite/report_row.h"
+#include "store/sqlite/schema.h"
 
 static void write_slot(struct apply *a, int at)
 {
@@ -39,6 +41,9 @@ void apply_intraday_open(struct apply *a, uint32_t account_no, int32_t day)
 void apply_intraday_event(struct apply *a, const struct event *e)
 {
     int at = intraday_slot(e);
+    int64_t behind = clock_day(e->occurred_ms) + 1;
+    if (at < 0 && !e->is_test && behind > a->intraday.whole_from_day)
+        a->intraday.whole_from_day = behind;
     if (at < 0)
         return;
     struct intraday_slot *slot = &a->intraday.slots[at];
@@ -51,4 +56,13 @@ void apply_intraday_active(struct apply *a, int slot, int64_t count)
 {
     if (slot >= 0 && slot < INTRADAY_SLOTS) /* otherwise the row is damaged */
         a->intraday.slots[slot].active_panelists += count;
+}
+
+/* By a right clock nobody asks for a day of which an event was left out. */
+void apply_intraday_left_out(struct apply *a)
+{
+    int64_t day = a->intraday.whole_from_day;
+    if (day > 0 && meta_get_int(&a->sql, META_INTRADAY_FROM_DAY, INT32_MIN) < day)
+        meta_set_int(&a->sql, META_INTRADAY_FROM_DAY, day);
+    a->intraday.whole_from_day = 0;
 }

@@ -259,4 +259,5 @@ void apply_reports(struct apply *a)
         start = i;
     }
     apply_intraday_end(a);
+    apply_intraday_left_out(a);
 }
