@@ -48,6 +48,8 @@ static int on_headers_complete(llhttp_t *parser)
         return refuse(parser, "its version is not HTTP/1.1");
     if (parser->status_code < 100 || parser->status_code > 599)
         return refuse(parser, "its status is not between 100 and 599");
+    if (answer->status_digits != 3)
+        return refuse(parser, "its status does not have three digits");
     if (parser->status_code == 101)
         return refuse(parser, "it switches to another protocol (101), which was not asked for");
     if (is_interim(parser)) {
@@ -76,10 +78,8 @@ static int on_body(llhttp_t *parser, const char *at, size_t n)
 static int on_message_complete(llhttp_t *parser)
 {
     struct answer *answer = answer_of(parser);
-    if (!answer->headers_complete)
-        return 0; /* interim: the final one follows */
-    answer->keep_alive = llhttp_should_keep_alive(parser) != 0;
-    return HPE_PAUSED;
+    answer->keep_alive = answer->headers_complete && llhttp_should_keep_alive(parser) != 0;
+    return HPE_PAUSED; /* interim: the final one follows */
 }
 
 static const llhttp_settings_t answer_settings = {
@@ -112,14 +112,37 @@ static void note_first(struct answer *answer, const char *p, size_t n)
     answer->first_bytes = (uint8_t)(answer->first_bytes + take);
 }
 
+/* A status has three digits (RFC 9112, section 4). llhttp 8 takes a 0200 as 200, too. */
+static void count_digits(struct answer *answer, const char *p, size_t n)
+{
+    for (size_t i = 0; i < n && !answer->status_over; i++) {
+        bool digit = p[i] >= '0' && p[i] <= '9';
+        answer->status_over = answer->in_status && !digit;
+        answer->status_digits += answer->in_status && digit;
+        answer->in_status |= p[i] == ' ';
+    }
+}
+
+/* An interim answer has ended: the final one follows. */
+static void begin_next(struct answer *answer)
+{
+    answer->in_status = answer->status_over = false;
+    answer->status_digits = 0;
+    llhttp_resume(&answer->parser);
+}
+
 /* Headers are fed only up to their bound, so that one large read cannot exceed it. */
 static enum answer_result feed_part(struct answer *answer, const char *p, size_t n,
                                     size_t *ret_used)
 {
+    count_digits(answer, p, n);
     llhttp_errno_t error = llhttp_execute(&answer->parser, p, n);
-    if (error == HPE_PAUSED && answer->headers_complete) {
+    if (error == HPE_PAUSED) {
         *ret_used = (size_t)(llhttp_get_error_pos(&answer->parser) - p);
-        return ANSWER_DONE;
+        if (answer->headers_complete)
+            return ANSWER_DONE;
+        begin_next(answer);
+        return ANSWER_MORE;
     }
     *ret_used = n;
     return error == HPE_OK ? ANSWER_MORE : ANSWER_BAD;

@@ -21,6 +21,8 @@ struct answer {
     bool body_is_cut; /* it has more bytes than are kept */
     bool keep_alive;  /* the connection can be reused; known when the answer is complete */
     uint8_t interim_count;
+    bool in_status, status_over; /* of the status line: what follows is the status, was it */
+    uint32_t status_digits;
     uint32_t head_bytes; /* up to headers_complete, with interim answers */
     uint32_t body_bytes; /* after that, with framing */
     const char *why;     /* the reason of ANSWER_BAD; NULL: see the parser */

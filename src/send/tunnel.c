@@ -28,7 +28,7 @@ static int status_of(const char *p, size_t n)
             return 0;
         status = status * 10 + (p[i] - '0');
     }
-    return status;
+    return p[12] >= '0' && p[12] <= '9' ? 0 : status;
 }
 
 static bool again(void)

@@ -75,6 +75,13 @@ PLAIN = {
     "switches": (say(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n"), "protocol", None, "101"),
     "no_http": (say(b"SSH-2.0-OpenSSH_9.2\r\n"), "protocol", None, "SSH-2.0"),
     "bad_status": (say(b"HTTP/1.1 OK\r\n\r\n"), "protocol", None, "HTTP/1.1"),
+    **{"status_" + name: (say(before + b"HTTP/1.1 " + status + b" OK\r\nContent-Length: 0\r\n\r\n"), "protocol", None, why)
+       for name, before, status, why in (
+           ("0200", b"", b"0200", "does not have three digits"),
+           ("0200_later", b"HTTP/1.1 100 Continue\r\n\r\n", b"0200", "does not have three digits"),
+           ("0100", b"HTTP/1.1 0100 Continue\r\n\r\n", b"200", "does not have three digits"),
+           ("99", b"", b"99", "not between 100 and 599"), ("20", b"", b"20", "not between 100 and 599"),
+           ("1000", b"", b"1000", "can be understood"), ("plus", b"", b"+200", "can be understood"))},
     "two_lengths": (say(b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab"),
                     "protocol", None, "Content-Length"),
     "redirect": (keep(answer(301, b"", "Location: https://user:pw@new.example/cb\r\n")), "redirect", 301,

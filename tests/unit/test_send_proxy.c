@@ -150,6 +150,8 @@ static void proxies_that_fail(void)
     CHECK_EQ_INT(post.x.class, ATTEMPT_RESET);
     refused_with("SSH-2.0-x\r\n\r\n\r\n", false, PATIENCE_MS);
     CHECK_EQ_INT(post.x.class, ATTEMPT_RESET);
+    refused_with("HTTP/1.1 2000 OK\r\n\r\n", false, PATIENCE_MS);
+    CHECK_EQ_INT(post.x.class, ATTEMPT_RESET);
     refused_with("HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 200 OK\r\n\r\n", false, PATIENCE_MS);
     CHECK_EQ_INT(post.x.class, ATTEMPT_RESET); /* an answer before the question */
     refused_with("HTTP/1.1 200", false, 1000);
