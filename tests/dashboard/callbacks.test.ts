@@ -365,11 +365,11 @@ test('callbacks: each request that is shown can be copied as curl', async () => 
 test('callbacks: a GET and a form are shown as they were sent', async () => {
   const { daemon, receiver } = await theStage();
   const url = `${receiver.url}/as-sent`;
-  const shown = { get: `GET ${url}?uid=as-get`, form: /&PanelistId=as-form&/ };
+  const shown = { get: `GET ${url}?uid=as-get&id=as-get-1`, form: /&PanelistId=as-form&/ };
   const window = await windowOf('developer', 'sunny-games');
   for (const format of ['get', 'form'] as const) {
     const [AppId, EventId] = [`as-${format}`, `as-${format}-1`];
-    const urls = { SuccessCallbackUrl: format === 'get' ? `${url}?uid={PanelistId}` : url };
+    const urls = { SuccessCallbackUrl: format === 'get' ? `${url}?uid={PanelistId}&id={RewardId}` : url };
     await daemon.good('POST', '/api/v1/partners/sunny-games/apps', {
       AppId,
       Name: AppId,

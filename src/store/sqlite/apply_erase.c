@@ -114,11 +114,11 @@ static void erase_body(struct apply *a, uint32_t segment, uint64_t id)
     struct body_block bodies = {0};
     bool found = sql_row(q, find);
     if (found && !body_block_read(&bodies, sql_str(find, 0)))
-        sql_damaged(q, BODY_BLOCK_DAMAGED);
+        body_block_say_damaged(block, segment); /* what cannot be read is not kept */
     sql_finalize(find);
     body_block_erase(&bodies, id, &a->bodies);
     struct str rest = body_packer_end(&a->bodies);
-    if (found && !sql_failed(q))
+    if (found)
         set_block(q, sql_prepare_f(q, "UPDATE bodies_%u SET bodies=? WHERE block=?", segment), rest,
                   block);
     body_block_free(&bodies);

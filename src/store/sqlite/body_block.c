@@ -2,11 +2,16 @@
 #include "store/sqlite/body_block.h"
 
 #include "base/alloc.h"
+#include "base/hash.h"
+#include "base/log.h"
 
 #include <lz4.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "store/sqlite/attempt_pieces.h"
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "sums are stored as in memory");
 
 #define UNPACKED_MOST 255 /* times its packed size: LZ4's own limit */
 
@@ -43,6 +48,17 @@ static void pack(struct body_packer *p)
     p->packed.n = n > 0 ? (size_t)n : 0;
 }
 
+static uint32_t sum_of(struct str bodies)
+{
+    return hash_crc32c(0, bodies.p, bodies.n);
+}
+
+static void put_sum(struct buf *to, struct str bodies)
+{
+    uint32_t sum = sum_of(bodies);
+    buf_add(to, &sum, sizeof sum);
+}
+
 struct str body_packer_end(struct body_packer *p)
 {
     buf_clear(&p->chunk);
@@ -51,6 +67,7 @@ struct str body_packer_end(struct body_packer *p)
     pack(p);
     piece_put(&p->chunk, p->plain.n);
     piece_put(&p->chunk, p->packed.n);
+    put_sum(&p->chunk, buf_str(&p->plain));
     buf_add_str(&p->chunk, buf_str(p->packed.n > 0 ? &p->packed : &p->plain));
     buf_clear(&p->plain);
     return buf_str(&p->chunk);
@@ -72,21 +89,20 @@ void body_block_free(struct body_block *b)
 
 static bool unpack_chunk(struct piece_reader *r, struct buf *to)
 {
+    uint32_t sum;
     uint64_t n = piece_get(r), packed_n = piece_get(r);
+    struct str sum_bytes = piece_get_bytes(r, sizeof sum);
     struct str bytes = piece_get_bytes(r, packed_n > 0 ? packed_n : n);
-    if (r->bad)
-        return false;
-    if (packed_n == 0) {
-        buf_add_str(to, bytes);
-        return true;
-    }
-    if (n / UNPACKED_MOST > packed_n || n > LZ4_MAX_INPUT_SIZE)
+    if (r->bad || (packed_n > 0 && (n / UNPACKED_MOST > packed_n || n > LZ4_MAX_INPUT_SIZE)))
         return false;
     char *room = buf_reserve(to, n);
-    if (LZ4_decompress_safe(bytes.p, room, (int)bytes.n, (int)n) != (int)n)
+    if (packed_n == 0)
+        memcpy(room, bytes.p, n);
+    else if (LZ4_decompress_safe(bytes.p, room, (int)bytes.n, (int)n) != (int)n)
         return false;
     to->n += n;
-    return true;
+    memcpy(&sum, sum_bytes.p, sizeof sum);
+    return sum == sum_of((struct str){room, n});
 }
 
 static bool find_bodies(struct body_block *b)
@@ -102,16 +118,31 @@ static bool find_bodies(struct body_block *b)
     return !r.bad;
 }
 
-bool body_block_read(struct body_block *b, struct str block)
+static void forget_bodies(struct body_block *b)
 {
-    struct piece_reader r = reader_of(block);
-    buf_clear(&b->plain);
     for (size_t i = 0; i < BODY_BLOCK_IDS; i++)
         b->of[i] = STR_NONE;
-    while (r.at < r.end)
-        if (!unpack_chunk(&r, &b->plain))
-            return false;
-    return find_bodies(b);
+}
+
+bool body_block_read(struct body_block *b, struct str block)
+{
+    bool good = true;
+    struct piece_reader r = reader_of(block);
+    buf_clear(&b->plain);
+    forget_bodies(b);
+    while (good && r.at < r.end)
+        good = unpack_chunk(&r, &b->plain);
+    good = good && find_bodies(b);
+    if (!good)
+        forget_bodies(b);
+    return good;
+}
+
+void body_block_say_damaged(uint64_t block, uint32_t segment)
+{
+    log_error("bodies_damaged", LOG_INT("segment", segment), LOG_INT("block", (int64_t)block),
+              LOG_C("fix", "callbacks of this row that wait are not sent: look at the disk, and "
+                           "restore the database from a backup"));
 }
 
 void body_block_erase(const struct body_block *b, uint64_t id, struct body_packer *ret)

@@ -4,9 +4,12 @@
  *
  *     block   chunks; each memtable with bodies of these events appends one
  *     chunk   numbers: the length of its bodies and of what they are packed to, 0: they are not;
- *             the bodies, or the block that LZ4 has made of them
+ *             their CRC-32C, little-endian; they themselves, or the block that LZ4 has made of them
  *     body    id % BODY_BLOCK_IDS and its length; its bytes
  *     number  as in attempt_block.h
+ *
+ * The checksum is there because one wrong bit would change many bodies, and a body is signed and
+ * sent. Pages are not checked when they are read (page_sum.h).
  *
  * The number of events is small, so that reading one body does not read many pages. */
 #pragma once
@@ -19,7 +22,6 @@
 
 #define BODY_BLOCK_BITS 4
 #define BODY_BLOCK_IDS (1u << BODY_BLOCK_BITS)
-#define BODY_BLOCK_DAMAGED "a block of bodies is damaged"
 
 /* --- writing: zero-initialised it is ready, and it is used for one chunk after the other --------
  */
@@ -44,7 +46,9 @@ struct body_block {
 };
 
 void body_block_free(struct body_block *b);
-/* False: the bytes are damaged. Otherwise the bodies are valid until the next call. */
+/* False: the bytes are damaged, and no body is there. The bodies are valid until the next call. */
 MUST_CHECK bool body_block_read(struct body_block *b, struct str block);
+/* Says so in the log, with a way out. `block`: the row's key in bodies_SEGMENT. */
+void body_block_say_damaged(uint64_t block, uint32_t segment);
 /* Packs all bodies but one's. */
 void body_block_erase(const struct body_block *b, uint64_t id, struct body_packer *ret);

@@ -101,6 +101,16 @@ void lookup_end_bodies(struct event_lookup *l)
     l->last_bodies.segment = 0;
 }
 
+/* A callback whose body is lost is passed over; all others go on. Each row is said once, until
+ * another one is found. */
+static void say_damaged(struct event_lookup *l, uint64_t block, uint32_t segment)
+{
+    if (l->last_bodies.damaged == block)
+        return;
+    l->last_bodies.damaged = block;
+    body_block_say_damaged(block, segment);
+}
+
 /* False: it is purged, or damaged. */
 static bool read_bodies(struct event_lookup *l, uint64_t block, uint32_t segment)
 {
@@ -113,12 +123,11 @@ static bool read_bodies(struct event_lookup *l, uint64_t block, uint32_t segment
     bool found = sql_row(&l->sql, s);
     if (!found && !had_failed && (l->sql.code & 0xff) == SQLITE_ERROR)
         sql_forget(&l->sql); /* purged since the statement was prepared */
-    if (found && !body_block_read(&l->last_bodies.bodies, sql_str(s, 0))) {
-        sql_damaged(&l->sql, BODY_BLOCK_DAMAGED);
-        found = false;
-    }
+    bool good = found && body_block_read(&l->last_bodies.bodies, sql_str(s, 0));
+    if (found && !good)
+        say_damaged(l, block, segment);
     sql_reset(s);
-    return found;
+    return good;
 }
 
 struct str lookup_next_body(struct event_lookup *l, uint64_t id, uint32_t segment)

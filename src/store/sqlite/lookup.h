@@ -26,7 +26,8 @@ struct event_lookup {
         uint32_t segment; /* 0: no block is read */
         uint64_t block;
         struct body_block bodies;
-    } last_bodies; /* for lookup_next_body */
+        uint64_t damaged; /* the block that the log was told of last; 0: none */
+    } last_bodies;        /* for lookup_next_body */
     struct key_sets keys;
 };
 

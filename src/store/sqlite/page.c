@@ -11,6 +11,7 @@
 #include "store/sqlite/sqlite_store.h"
 
 #include "base/alloc.h"
+#include "base/log.h"
 
 #include <stdlib.h>
 
@@ -168,8 +169,10 @@ static void page_read(struct page_reader *r, struct page_work *w)
     read_due(r, w);
     sql_run(q, r->commit);
     w->failed = sql_failed(q);
-    if (w->failed)
+    if (w->failed) {
+        log_error("page_not_read", LOG_C("why", q->why));
         sql_recover(q);
+    }
 }
 
 static struct page_reader reader_on(struct event_lookup *l)

@@ -6,6 +6,9 @@
 #include "store/sqlite/sqlite_migrate.h"
 
 #define SCHEMA_VERSION 1
+/* Of the database's header, "pbk" and a number: it tells a store of this format from other
+ * databases, and from stores of builds before the first release, which nothing reads. */
+#define SCHEMA_APPLICATION_ID 1885498114
 extern const struct migration schema_migration;
 
 /* The report day of an event, and whether it was accepted on another day: the expressions of the

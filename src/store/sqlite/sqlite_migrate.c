@@ -9,19 +9,27 @@
 #include "store/sqlite/schema.h"
 #include "store/store_open.h"
 
-static bool is_known(int made, int known, char **ret_why)
+static bool is_known(struct sql *q, int made, int known, char **ret_why)
 {
+    int64_t application = sql_get_int(q, "PRAGMA application_id", 0);
     if (made > known)
         *ret_why = xprintf("postbackd.db has schema version %d, this postbackd knows up to %d:"
                            " use the newer program that made it",
                            made, known);
-    return made <= known;
+    else if (made > 0 && application != SCHEMA_APPLICATION_ID)
+        *ret_why = xprintf("postbackd.db has application_id %lld, not %d: it is another program's,"
+                           " or of a build before the first release, whose format has changed:"
+                           " move it away, or use the build that made it",
+                           (long long)application, SCHEMA_APPLICATION_ID);
+    else
+        return true;
+    return false;
 }
 
 bool migrate(struct sql *q, const struct migration *to, char **ret_why)
 {
     int made = (int)sql_get_int(q, "PRAGMA user_version", -1);
-    if (!sql_failed(q) && !is_known(made, to->count, ret_why))
+    if (!sql_failed(q) && !is_known(q, made, to->count, ret_why))
         return false;
     for (int version = made + 1; version <= to->count && !sql_failed(q); version++) {
         sql_exec(q, "BEGIN IMMEDIATE");
@@ -53,7 +61,7 @@ bool sqlite_store_version(const char *directory, int *ret_version, char **ret_wh
         if (!good)
             *ret_why = xstrdup(q.why);
         else
-            good = is_known(*ret_version, SCHEMA_VERSION, ret_why);
+            good = is_known(&q, *ret_version, SCHEMA_VERSION, ret_why);
     }
     sql_close(&q);
     buf_free(&path);

@@ -9,8 +9,7 @@
  * - At most one memtable is frozen. Intake that finds the active one full meanwhile waits in
  *   `stalled`. Other requests wait there behind it, in order, except outcomes, pages, reads without
  *   a barrier and the applier's results. If the applier lacks disk space, such intake is refused.
- * - A change that waits for journal space does not hold up intake: on a full disk it may wait for
- *   ever, and concurrent requests have no order. */
+ * - A change that waits for journal space (for ever, if the disk stays full) holds up no intake. */
 #include "store/sqlite/sqlite_store.h"
 
 #include "base/alloc.h"
@@ -309,7 +308,10 @@ static void take_page(struct sqlite_store *s, struct request *r)
 {
     switch (page_filter(s, r->page)) {
     case PAGE_DONE: request_answer(s, r, STORE_OK); break;
-    case PAGE_FAILED: request_answer(s, r, STORE_FAILED); break;
+    case PAGE_FAILED:
+        fail(s, "waiting callbacks cannot be read"); /* their lane would wait for ever */
+        request_answer(s, r, STORE_FAILED);
+        break;
     case PAGE_READ_AGAIN: queue_post(&s->to_pages, r); break;
     case PAGE_READ_BEHIND_BARRIER: request_list_add(&s->writer.waiting, r); break;
     }
