@@ -316,11 +316,14 @@ static void link_render(struct people_job *job, struct json_writer *w)
 static bool signed_in_again(struct linking *l)
 {
     int64_t now_ms = env_wall_ms(l->job->c->api->options.env);
+    bool is_old;
     const char *why =
-        id_token_judge_anew(&l->ask.claims, l->flow.until_ms - SIGN_IN_FLOW_MS, now_ms);
+        id_token_judge_anew(&l->ask.claims, l->flow.until_ms - SIGN_IN_FLOW_MS, now_ms, &is_old);
     if (!why)
         return true;
     snprintf(l->ask.why, sizeof l->ask.why, "%s", why);
+    if (!is_old) /* signing in again would not help */
+        return refuse_of_provider(l);
     provider_say_refused(l->job, &l->ask);
     return job_refuse(l->job, 409,
                       "The provider did not have you sign in again, so it may have named somebody "

@@ -108,11 +108,14 @@ static int64_t auth_time_of(const struct json *claims)
     return read_time(claims, "auth_time", &auth_s) && auth_s > 0 ? auth_s : AUTH_TIME_WRONG;
 }
 
-const char *id_token_judge_anew(const struct id_claims *claims, int64_t since_ms, int64_t now_ms)
+const char *id_token_judge_anew(const struct id_claims *claims, int64_t since_ms, int64_t now_ms,
+                                bool *ret_is_old)
 {
+    *ret_is_old = false;
     if (claims->auth_s == AUTH_TIME_WRONG)
         return "the ID token's auth_time is no time";
-    if (claims->auth_s && claims->auth_s < since_ms / 1000 - SKEW_S)
+    *ret_is_old = claims->auth_s && claims->auth_s < since_ms / 1000 - SKEW_S;
+    if (*ret_is_old)
         return "the provider did not have the person sign in again (auth_time)";
     if (claims->auth_s > now_ms / 1000 + SKEW_S)
         return "the ID token's auth_time is in the future; compare the clocks";

@@ -23,7 +23,9 @@ MUST_CHECK bool id_token_judge(struct arena *arena, struct str claims,
                                const struct provider *provider, struct str nonce, int64_t now_ms,
                                struct id_claims *ret, const char **ret_why);
 
-/* Of a person who had to sign in anew there (max_age=0), since then: NULL, or why the token says
- * that it was not so, a literal. A token that does not say is taken: some providers leave auth_time
- * out although they must send it (OpenID Connect Core, 3.1.2.1). */
-const char *id_token_judge_anew(const struct id_claims *claims, int64_t since_ms, int64_t now_ms);
+/* Of a person who had to sign in anew there (max_age=0), since then: NULL, or why the token does
+ * not show it, a literal; *ret_is_old: because the person signed in before, else because its time
+ * cannot be right. A token that does not say is taken: some providers leave auth_time out although
+ * they must send it (OpenID Connect Core, 3.1.2.1). */
+const char *id_token_judge_anew(const struct id_claims *claims, int64_t since_ms, int64_t now_ms,
+                                bool *ret_is_old);
