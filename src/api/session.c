@@ -59,6 +59,18 @@ static void prefer(struct api *api, struct user **preferred, struct user *u)
     *preferred = u;
 }
 
+/* Users of one Email whose passwords have salts of their own get the one of the first of them, each
+ * at a sign-in (sign_in_hash_password says what for). */
+static void share_salt(struct people_job *job)
+{
+    const struct user *u = job->user;
+    bool needs_code = u->totp_secret.p && !job->code.p; /* nothing will be stored */
+    struct user *first = people_first_with_password(job->people, u->email, STR_NONE);
+    if (first && !needs_code && password_lacks_salt(u->password, first->password))
+        password_hash(job->password, first->password, job->new_hash);
+    user_unref(first);
+}
+
 /* Whose password it is, of those with this Email in several accounts. A password is stretched for
  * nobody, too. */
 static bool sign_in_slow(struct people_job *job)
@@ -74,6 +86,7 @@ static bool sign_in_slow(struct people_job *job)
         prefer(job->c->api, right[i] ? &job->user : &refused, users[i]);
     if (job->user) {
         user_unref(refused);
+        share_salt(job);
         return true;
     }
     job->user = refused; /* the audit log names him */
@@ -96,6 +109,8 @@ static bool sign_in_judge(struct people_job *job)
     struct user next;
     memcpy(&next, now, sizeof next);
     next.last_sign_in_ms = now_ms;
+    if (job->new_hash[0])
+        next.password = str_of(job->new_hash);
     if (now->totp_secret.p && !job->code.p) {
         problem_add(&c->problems, STR("Code"), "required", "the code of the second factor");
         return job_refuse(job, 401, "The second factor is required.");

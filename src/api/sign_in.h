@@ -31,7 +31,7 @@ void sign_in_new_password(struct people_job *job, const char *name, struct str p
  * nobody yet). Users of one Email in several accounts share a salt, so a wrong password takes as
  * long however many there are, and a stranger does not learn their number by it. Where two of them
  * set their first passwords at the same moment (on two nodes, or one before the other's is stored)
- * there are two salts, until one of them sets another password. */
+ * there are two salts, until one of them signs in by it or sets another. */
 void sign_in_hash_password(struct people_job *job, struct str password, struct str email,
                            struct str user_id);
 

@@ -87,6 +87,12 @@ static bool same_salt(struct str a, struct str b)
            memcmp(a.p, b.p, HEAD_CHARACTERS) == 0;
 }
 
+bool password_lacks_salt(struct str hash, struct str like)
+{
+    unsigned char salt[crypto_pwhash_SALTBYTES];
+    return read_salt(like, salt) && !same_salt(like, hash);
+}
+
 /* With other numbers, as another version may have made it. */
 static bool verify_strange(struct str hash, struct str password)
 {

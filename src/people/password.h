@@ -16,6 +16,8 @@ MUST_CHECK bool password_good(struct str password, struct str email, const char 
 /* Slow. Ends the process where there is no memory for it. `like`: another hash, whose salt this one
  * takes; absent, or without such a salt: a random one. */
 void password_hash(struct str password, struct str like, char ret_hash[PASSWORD_HASH_BYTES]);
+/* Whether password_hash would give the password of `hash` the salt of `like`, which it has not. */
+bool password_lacks_salt(struct str hash, struct str like);
 /* Slow, and equally so where `hash` is absent (nobody's password): then it is false. */
 MUST_CHECK bool password_verify(struct str hash, struct str password);
 /* Which of the hashes are the password's. Slow once for each salt among them, and once where there

@@ -8,7 +8,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 from harness import BINARY, OPERATOR_KEY, Daemon
-from inside import rows
+from inside import change, rows
 from people import PASSWORD, Browser, codes, enrol, invite, partner, person, totp
 
 NEW = "another password entirely"
@@ -486,23 +486,52 @@ def test_links_are_not_guessed(own_daemon):
 def test_how_many_accounts_an_email_has_is_not_heard(own_daemon):
     """A wrong password is stretched once for each salt: all users of an Email have the same, whenever theirs was set."""
     own_daemon.start()
-    email, b = "of-many@example.test", Browser(own_daemon)
+    email, b = "of-many@example.test", [Browser(own_daemon) for _ in range(4)]
     accounts = [partner(own_daemon) for _ in range(4)]
     for i, p in enumerate(accounts):
         token = invite(own_daemon, "owner", p, email)[2]
-        assert Browser(own_daemon).post("/api/v1/links/use", {"Token": token, "Password": PASSWORD + str(i)}).status == 200
-    assert b.sign_in(email, PASSWORD + "2").status == 200 and b.session()["Partner"]["PartnerId"] == accounts[2]
+        assert b[i].post("/api/v1/links/use", {"Token": token, "Password": PASSWORD + str(i)}).status == 200
     changed = {"Password": PASSWORD + "2", "NewPassword": NEW}
-    assert b.post("/api/v1/session/password", changed).status == 200
-    for password, place in ((PASSWORD + "0", 0), (PASSWORD + "1", 1), (NEW, 2), (PASSWORD + "3", 3)):
-        assert b.sign_in(email, password).json["Partner"]["PartnerId"] == accounts[place]
-    assert Browser(own_daemon).sign_in(email, PASSWORD + "2").status == 401
+    assert b[2].post("/api/v1/session/password", changed).status == 200
     stranger = person(own_daemon, "owner", accounts[0])
     own_daemon.stop()
     documents = [json.loads(row[0]) for row in rows(own_daemon, "SELECT document FROM object WHERE document LIKE '%argon2id%'")]
     salts = [(d["Email"], d["Password"].split("$")[-2]) for d in documents]
     assert len(salts) == 5 and len(set(salts)) == len({salt for _, salt in salts}) == 2, salts
     assert stranger.email in dict(salts)
+    own_daemon.start()  # not before: a sign-in shares the salt anew
+    for password, place in ((PASSWORD + "0", 0), (PASSWORD + "1", 1), (NEW, 2), (PASSWORD + "3", 3)):
+        assert b[0].sign_in(email, password).json["Partner"]["PartnerId"] == accounts[place]
+    assert Browser(own_daemon).sign_in(email, PASSWORD + "2").status == 401
+
+
+def salt_of(daemon, email, at):
+    kept = rows(daemon, "SELECT document FROM object WHERE document LIKE '%argon2id%'")
+    documents = sorted((json.loads(row[0]) for row in kept), key=lambda d: d["UserNo"])
+    return [d["Password"].split("$")[-2] for d in documents if d["Email"] == email][at]
+
+
+def test_salts_of_before_are_shared_after_a_sign_in(own_daemon):
+    own_daemon.start()
+    first, second = person(own_daemon, "owner", partner(own_daemon)), person(own_daemon, "owner", partner(own_daemon))
+    _, recovery = enrol(second)
+    assert second.post("/api/v1/session/password", {"Password": PASSWORD, "NewPassword": NEW}).status == 200
+    own_daemon.stop()
+    assert change(own_daemon, "UPDATE object SET document=replace(document,'%s','%s') WHERE id='%s'"
+                  % (second.email, first.email, second.user_id)) == 1
+    before = [salt_of(own_daemon, first.email, at) for at in (0, 1)]
+    assert before[0] != before[1]
+    own_daemon.start()
+    b = Browser(own_daemon)
+    assert b.sign_in(first.email).json["User"]["UserId"] == first.user_id
+    assert b.sign_in(first.email, NEW).status == 401  # the code is missing
+    for code in recovery[:2]:  # the second time by the new hash
+        assert b.sign_in(first.email, NEW, code).json["User"]["UserId"] == second.user_id
+    own_daemon.stop()
+    assert [salt_of(own_daemon, first.email, at) for at in (0, 1)] == [before[0]] * 2
+    own_daemon.start()
+    assert b.sign_in(first.email).json["User"]["UserId"] == first.user_id
+    assert codes(b.sign_in(first.email, NEW)) == {("Code", "required")}
 
 
 def switch(daemon, partner_id, enabled):
