@@ -196,7 +196,7 @@ static void fill_in(struct provider_sign_in *s, struct user *next)
         };
     }
     if (next->role && next->role != claims->role)
-        next->links_from_ms = now_ms + 1;
+        user_end_links(next, now_ms);
     next->role = claims->role;
     next->issuer = p->issuer;
     next->subject = claims->subject;

@@ -268,7 +268,7 @@ static bool patch_judge(struct people_job *job)
         return false;
     next.version++;
     if (loses)
-        next.links_from_ms = env_wall_ms(job->c->api->options.env) + 1;
+        user_end_links(&next, env_wall_ms(job->c->api->options.env));
     job->change.user = user_pack(&next);
     if (loses)
         people_end_sessions(job->people, &job->change, next.id, STR_NONE);

@@ -87,6 +87,13 @@ void user_begin_link(struct user *next, struct str by, int64_t links_from_ms, in
     next->mail_owed_ms = 0;
 }
 
+void user_end_links(struct user *next, int64_t now_ms)
+{
+    next->links_from_ms = now_ms + 1;
+    next->link = LINK_NONE;
+    next->link_by = STR_NONE;
+}
+
 bool user_link_is_good(const struct user *u, const struct user *maker, int64_t now_ms)
 {
     if (u->link == LINK_NONE || !u->enabled || now_ms >= u->link_until_ms)

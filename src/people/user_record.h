@@ -82,6 +82,9 @@ const char *link_kind_name(enum link_kind kind); /* of the wire */
  * links_from_ms: theirs. link_made_ms is later than now if that or the link before is, as a clock
  * that was ahead leaves them: otherwise the new link would be over at once. */
 void user_begin_link(struct user *next, struct str by, int64_t links_from_ms, int64_t now_ms);
+/* For who gets another role or is disabled: the links that this person has made are over, and so is
+ * the one to this person, whoever made it. */
+void user_end_links(struct user *next, int64_t now_ms);
 /* Whether the link still opens what it was made for. A link ends with its maker: who was removed,
  * disabled or may no longer invite has no way back in by a link made before, nor has who was that
  * and is enabled again. maker: the user link_by; NULL: there is none. */

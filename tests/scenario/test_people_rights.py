@@ -132,6 +132,21 @@ def test_a_key_manages_only_whom_it_could_make(daemon, receiver):
     assert full.post(users, {"Email": "full-%s@example.test" % account.app_id, "Role": "owner"}).status == 201
 
 
+def test_a_link_is_for_the_role_that_its_user_had(daemon):
+    """Even if a key has made it: else whoever was handed a link of an analyst becomes an owner by it."""
+    p = partner(daemon)
+    user_id, _, token = invite(daemon, "analyst", p)
+    person(daemon, "owner", p)
+    user, b = "/api/v1/users/" + user_id, Browser(daemon)
+    for body, status in (({"Name": "Ada"}, 200), ({"Role": "owner"}, 404), ({"Enabled": False}, 404)):
+        assert b.post("/api/v1/links/check", {"Token": token}).status == 200
+        assert daemon.api().patch(user, body).status == 200
+        if body == {"Enabled": False}:
+            assert daemon.api().patch(user, {"Enabled": True}).status == 200
+        assert b.post("/api/v1/links/check", {"Token": token}).status == status, body
+        token = daemon.api().post(user + "/link").json["Link"].split("#")[1]
+
+
 def test_changing_people_follows_the_rules_of_the_interface(daemon):
     p = partner(daemon)
     owner = person(daemon, "owner", p)

@@ -394,6 +394,18 @@ def test_a_disabled_user_stays_out(served, fake):
     assert_refused(d, fake, "disabled")
 
 
+def test_a_role_of_the_groups_ends_a_link(served, fake):
+    """One made while the user had another: it would open the new one."""
+    d = served[0]
+    fake.claims = {"sub": "risen", "email": "risen@example.test", "groups": ["staff"]}
+    user = "/api/v1/users/" + signed_in(d, fake).session()["User"]["UserId"]
+    token = d.api().post(user + "/link").json["Link"].split("#")[1]
+    for groups, status in ((["staff"], 200), (["admins"], 404)):
+        fake.claims["groups"] = groups
+        signed_in(d, fake)
+        assert Browser(d).post("/api/v1/links/check", {"Token": token}).status == status, groups
+
+
 def test_of_a_disabled_partner_nobody_signs_in(served, fake):
     d, file = served
     p = partner(d)

@@ -55,7 +55,7 @@ export function ManageDialog({ user, partner, onClose, onChanged, onLink }: Prop
             label="Role"
             value={role}
             items={rolesOf(user.PartnerId ? 'partner' : 'operator')}
-            hint={`${roleText(role)} A new role ends the sessions of this person.`}
+            hint={`${roleText(role)} A new role ends the sessions and the open link of this person.`}
             onChange={setRole}
           />
           <div class="row">
