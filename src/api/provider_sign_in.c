@@ -250,16 +250,17 @@ static bool judge(struct people_job *job)
     job->problem = "";
     const char *problem = find_user(s);
     bool known = job->user && !problem;
+    bool is_open = caller_account_enabled(s->c->api, s->account_no);
     if (problem)
         return refuse(job, problem, s->account_no);
-    if (known && !job->user->enabled)
+    if (known && is_open && !job->user->enabled)
         return refuse(job, "disabled", s->account_no);
     if (s->ask.claims.role == ROLE_NONE && known)
         people_end_sessions(job->people, &job->change, job->user->id, STR_NONE);
     if (s->ask.claims.role == ROLE_NONE)
         return refuse(job, "no-role", s->account_no);
-    if (!caller_account_enabled(s->c->api, s->account_no))
-        return refuse(job, "disabled", s->account_no);
+    if (!is_open) /* its owners do not get in either */
+        return refuse(job, "account-disabled", s->account_no);
     return sign_in(s);
 }
 

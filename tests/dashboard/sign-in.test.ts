@@ -30,6 +30,8 @@ test('sign-in: each provider has a link, and what came of it is said', async () 
   await window.link('Sign in with Example staff').focus();
   await window.page.keyboard.press('Enter');
   await window.see('The provider cannot be reached, or its answer is not valid.');
+  await window.go('/?problem=account-disabled');
+  await window.see('Your account is disabled. Ask who runs this server.');
   assert.deepEqual(await window.accessibilityFaults(), []);
   await window.page.emulateMedia({ colorScheme: 'dark' });
   assert.deepEqual(await window.accessibilityFaults(['color-contrast']), []);

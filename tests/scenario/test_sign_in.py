@@ -413,12 +413,17 @@ def test_of_a_disabled_partner_nobody_signs_in(served, fake):
     reload(d)
     fake.claims = {"sub": "partners", "email": "partners@example.test"}
     b = signed_in(d, fake)
+    fake.claims = {"sub": "off", "email": "off@example.test"}
+    disabled = signed_in(d, fake).session()["User"]["UserId"]
+    person(d, "owner", p)  # else he is the last one
+    assert d.api().patch("/api/v1/users/" + disabled, {"Enabled": False}).status == 200
+    assert_refused(d, fake, "disabled")
     assert d.api().patch("/api/v1/partners/" + p, {"Enabled": False}).status == 200
-    assert_refused(d, fake, "disabled")
-    fake.claims = {"sub": "new", "email": "new-of-partner@example.test"}
-    assert_refused(d, fake, "disabled")
+    for name in ("partners", "off", "new-of-partner"):  # not "disabled": no owner gets in to help
+        fake.claims = {"sub": name, "email": name + "@example.test"}
+        assert_refused(d, fake, "account-disabled")
     users = d.api().get("/api/v1/users", query={"partnerId": p}).json["Items"]
-    assert [u["Email"] for u in users] == ["partners@example.test"]
+    assert "new-of-partner@example.test" not in [u["Email"] for u in users]
     assert d.api().patch("/api/v1/partners/" + p, {"Enabled": True}).status == 200
     assert b.get("/api/v1/users").status == 200  # a session of before holds again
     assert signed_in(d, fake).session()["User"]["Email"] == "new-of-partner@example.test"

@@ -29,7 +29,8 @@ const problems: Record<string, string> = {
   email: 'The provider names no verified e-mail address of yours. Verify it there.',
   address:
     'There already is a user with your e-mail address. Sign in by password and link it on “My account”, or ask for the old user to be removed.',
-  disabled: 'Your user or your account is disabled. Ask an owner of your account.',
+  disabled: 'Your user is disabled. Ask an owner of your account.',
+  'account-disabled': 'Your account is disabled. Ask who runs this server.',
   busy: 'Too many sign-ins. Wait a minute and try again.',
 };
 
