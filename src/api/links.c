@@ -44,7 +44,10 @@ static bool refuse_link(struct people_job *job)
 
 static bool check_judge(struct people_job *job)
 {
-    return find_link(job) || refuse_link(job);
+    if (!find_link(job))
+        return refuse_link(job);
+    /* before a password is chosen in vain */
+    return sign_in_is_open(job, job->user ? job->user->account_no : 0);
 }
 
 static void check_render(struct people_job *job, struct json_writer *w)

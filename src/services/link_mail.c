@@ -417,6 +417,16 @@ static bool may_ask(struct link_mail *lm, const struct user *u)
     return true;
 }
 
+/* A link leads somewhere only while its account is enabled and has passwords. */
+static bool is_of_use(const struct link_mail *lm, uint32_t account_no)
+{
+    struct partner *p =
+        account_no ? directory_partner_by_no(lm->options.directory, account_no) : NULL;
+    bool is_open = account_no == 0 || (p && p->enabled);
+    partner_unref(p);
+    return is_open && link_mail_works_for(lm, account_no);
+}
+
 /* A link that is good stays: who knows an Email must not end what its owner was given. One that was
  * mailed is mailed again; of one that was handed over nobody knows the token. */
 static enum store_status give_link(struct link_request *r, const struct user *u)
@@ -428,7 +438,7 @@ static enum store_status give_link(struct link_request *r, const struct user *u)
     /* one of a clock that was ahead would be good for as long as that is wrong */
     bool has_link = is_good_link(lm, u, now_ms) && !acceptance_goes_back(u->link_made_ms, now_ms);
     bool can_mail_it = has_link && mailed_link_token(lm->options.people, u, token);
-    if (!link_mail_works_for(lm, u->account_no) || (has_link && !can_mail_it) || !may_ask(lm, u))
+    if (!is_of_use(lm, u->account_no) || (has_link && !can_mail_it) || !may_ask(lm, u))
         return STORE_OK;
     memcpy(&next, u, sizeof next);
     if (has_link) {

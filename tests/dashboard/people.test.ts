@@ -52,6 +52,21 @@ test('people: an invitation leads to the overview', async () => {
   await window.close();
 });
 
+test('people: a link of a disabled account asks for no password', async () => {
+  const { daemon } = await theStage();
+  const PartnerId = 'closed-games';
+  await daemon.good('POST', '/api/v1/partners', { PartnerId, Name: 'Closed Games' });
+  const link = await invite(daemon, 'ida@closed.example', 'owner', PartnerId);
+  await daemon.good('PATCH', `/api/v1/partners/${PartnerId}`, { Enabled: false });
+  const window = await Window.open(daemon.url);
+  window.expect(/status of 403/);
+  await window.go(link);
+  await window.heading('This link does not work').waitFor();
+  await window.see("This partner's account is disabled; its operator can enable it.");
+  await window.lacks(window.field('Password'));
+  await window.close();
+});
+
 test('people: links go by e-mail where the server sends any', async () => {
   const { daemon } = await theStage();
   const without = await Window.open(daemon.url);

@@ -260,3 +260,16 @@ def test_who_has_no_password_here_is_mailed_no_link_to_one(own_daemon, server, t
     assert "(%s)" % account in mail.get_body().get_content()
     settled(d)
     assert len(mails(server)) == 1 and len(audited(d, "user.link_requested")) == 1
+
+
+def test_of_a_disabled_partner_nobody_is_mailed_a_link(daemon, server):
+    first, second = partner(daemon), partner(daemon)
+    for account in (first, second):
+        made = invite(daemon, "ada@b.example", account, SendMail=False)
+        assert use(daemon, made["Link"].split("#")[1]).status == 200
+    assert daemon.api().patch("/api/v1/partners/" + first, {"Enabled": False}).status == 200
+    assert Browser(daemon).post("/api/v1/links/request", {"Email": "ada@b.example"}).status == 202
+    mail, = eventually(lambda: to(server, "ada@b.example"))
+    assert "(%s)" % second in mail.get_body().get_content()
+    settled(daemon)
+    assert len(mails(server)) == 1 and len(audited(daemon, "user.link_requested")) == 1

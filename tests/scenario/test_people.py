@@ -545,7 +545,8 @@ def test_of_a_disabled_partner_nobody_signs_in(daemon):
     switch(daemon, p, False)
     elsewhere = owner.get("/api/v1/users")
     b = Browser(daemon)
-    for answer in (b.sign_in(owner.email), b.post("/api/v1/links/use", {"Token": token, "Password": NEW})):
+    for answer in (b.sign_in(owner.email), b.post("/api/v1/links/check", {"Token": token}),
+                   b.post("/api/v1/links/use", {"Token": token, "Password": NEW})):
         assert answer.status == elsewhere.status == 403 and answer.json["detail"] == elsewhere.json["detail"]
         assert not answer.headers["Set-Cookie"]
     assert b.sign_in(owner.email, "not the password").status == 401  # whoever has no password does not hear of it
@@ -553,6 +554,7 @@ def test_of_a_disabled_partner_nobody_signs_in(daemon):
     assert [e["After"].get("Reason") for e in noted] == [None, "the account is disabled"]
     switch(daemon, p, True)
     assert b.sign_in(owner.email).status == 200
+    assert b.post("/api/v1/links/check", {"Token": token}).status == 200
     assert Browser(daemon).post("/api/v1/links/use", {"Token": token, "Password": NEW}).json["User"]["Email"] == invited
 
 

@@ -125,6 +125,7 @@ export function LinkPage() {
     post<Link>('/api/v1/links/check', { Token: token }),
   );
   const gone = !token || problem?.status === 404;
+  const refused = gone || problem?.status === 403;
   return (
     <main class="centre">
       <div class="row">
@@ -132,7 +133,7 @@ export function LinkPage() {
         <strong>postbackd</strong>
       </div>
       <PageHead
-        title={link ? titles[link.Kind] : gone ? 'This link does not work' : 'Loading'}
+        title={link ? titles[link.Kind] : refused ? 'This link does not work' : 'Loading'}
         text={link ? intro(link) : undefined}
       />
       {gone ? (
