@@ -153,7 +153,10 @@ plant("erased_body_kept", "applier", "an erased callback's body stays among its 
       "src/store/sqlite/body_block.c", "low != id % BODY_BLOCK_IDS && b->of[low].p", "b->of[low].p",
       "unit body_block")
 plant("later_bodies_not_read", "applier", "of a row of bodies only the first memtable's are read",
-      "src/store/sqlite/body_block.c", "    while (r.at < r.end)\n", "    if (r.at < r.end)\n",
+      "src/store/sqlite/body_block.c", "    while (good && r.at < r.end)\n",
+      "    if (good && r.at < r.end)\n", "unit body_block")
+plant("sum_of_bodies_not_compared", "applier", "a body that the disk has changed is signed and sent",
+      "src/store/sqlite/body_block.c", "return sum == sum_of((struct str){room, n});", "return true;",
       "unit body_block")
 plant("owed_body_purged", "applier", "the body of a resend that is owed goes with the old ones",
       "src/store/sqlite/purge.c", "AND queue=1 AND state<>1", "AND queue=1 AND state<>state",
