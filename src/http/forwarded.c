@@ -68,13 +68,14 @@ void forwarded_resolve(struct http_request *r, const struct cidr *trusted, size_
         if (str_is(h->name, "x-forwarded-for"))
             more = walk(r, h->value, trusted, trusted_count);
     }
-    /* The nearest proxy's word, the last one, is the only one that is known to be true. */
-    struct str scheme = STR_NONE;
-    for (size_t i = r->header_count; !scheme.n && i > 0; i--) {
-        struct str rest = r->headers[i - 1].value;
-        if (str_is(r->headers[i - 1].name, "x-forwarded-proto"))
-            scheme = cut_last(&rest);
+    /* The nearest proxy's word, the last one of the last field, is the only one that is known to be
+     * true: where that field is empty, a field before it may be the client's own. */
+    struct str protos = STR_NONE;
+    for (size_t i = 0; i < r->header_count; i++) {
+        if (str_is(r->headers[i].name, "x-forwarded-proto"))
+            protos = r->headers[i].value;
     }
+    struct str scheme = cut_last(&protos);
     if (scheme.n)
         r->secure = str_eq_nocase(scheme, "https");
 }

@@ -289,6 +289,10 @@ static void clients_behind_proxies_are_seen(void)
         {"X-Forwarded-For: [2001:db8::1]:4711\r\n", "2001:db8::1 plain"},
         {"X-Forwarded-Proto: https\r\n", "127.0.0.1 secure"},
         {"X-Forwarded-Proto: https, http\r\n", "127.0.0.1 plain"},
+        {"X-Forwarded-Proto: http, https, ,\r\n", "127.0.0.1 secure"},
+        {"X-Forwarded-Proto: http\r\nX-Forwarded-Proto: https\r\n", "127.0.0.1 secure"},
+        {"X-Forwarded-Proto: https\r\nX-Forwarded-Proto: \r\n", "127.0.0.1 plain"},
+        {"X-Forwarded-Proto: https\r\nX-Forwarded-Proto: ,\r\n", "127.0.0.1 plain"},
     };
     struct buf b = {0};
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
