@@ -59,7 +59,7 @@ enum head_scan_result head_scan(struct head_scan *scan, const char *p, size_t n,
         return HEAD_REFUSED;
     }
     if (scan->seen > LIMIT_HEADER_BYTES) {
-        refuse(ret_refusal, 431, TOO_LONG_FIELDS);
+        refuse(ret_refusal, 431, TOO_LONG_HEAD);
         return HEAD_REFUSED;
     }
     return HEAD_MORE;

@@ -231,7 +231,7 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const
         return 0;
     h->list_bytes += name_n + value_n + FIELD_OVERHEAD;
     if (h->list_bytes > LIMIT_HEADER_BYTES)
-        h->refusal = (struct head_refusal){431, TOO_LONG_FIELDS};
+        h->refusal = (struct head_refusal){431, TOO_LONG_HEAD};
     else if (s->head.lines.header_count >= LIMIT_HEADERS + PSEUDO_FIELDS)
         h->refusal = (struct head_refusal){431, TOO_MANY_FIELDS};
     if (h->refusal.status)

@@ -124,7 +124,7 @@ static void sizes_are_bounded(void)
         buf_add_c(&b, i % 1000 ? "a" : "\r\nA: ");
     CHECK(talk(buf_str(&b)));
     CHECK_EQ_INT(status(), 431);
-    CHECK(says("at most 16384 bytes in all"));
+    CHECK(says("the head is too long (at most 16384 bytes with its first line; "));
     buf_clear(&b);
     buf_add_c(&b, H);
     for (int i = 0; i < 101; i++)
