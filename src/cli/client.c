@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/env.h"
+#include "cli/command.h"
 
 #include <curl/curl.h>
 #include <stdio.h>
@@ -145,8 +146,8 @@ static void say_what_is_waited_for(struct client_session *c, int status)
     if (status == 0)
         fprintf(stderr, "postbackd: waiting: the server cannot be reached\n");
     else if (client_answer_header(c, "Retry-After", &seconds))
-        fprintf(stderr, "postbackd: waiting %s s, as the server asks (status %d)\n",
-                buf_c(&seconds), status);
+        command_say(stderr, "postbackd: waiting %s s, as the server asks (status %d)",
+                    buf_c(&seconds), status);
     buf_free(&seconds);
 }
 

@@ -32,14 +32,26 @@ static int status_of(void *context, struct str path, int64_t *ret_delay_ms)
     return fails ? 503 : r->status;
 }
 
+static void print_lines(struct str text)
+{
+    do {
+        struct str line = str_cut(&text, '\n');
+        command_say(stdout, "%.*s", STR_ARG(line));
+    } while (text.p);
+}
+
 static void print_request(const struct http_request *r)
 {
     for (size_t i = 0; i < r->header_count; i++)
-        printf("%.*s: %.*s\n", STR_ARG(r->headers[i].name), STR_ARG(r->headers[i].value));
+        command_say(stdout, "%.*s: %.*s", STR_ARG(r->headers[i].name),
+                    STR_ARG(r->headers[i].value));
+    puts("");
     if (r->method == HTTP_GET) /* which is signed instead of a body */
-        printf("\n%.*s%s%.*s\n\n", STR_ARG(r->path), r->query.p ? "?" : "", STR_ARG(r->query));
+        command_say(stdout, "%.*s%s%.*s", STR_ARG(r->path), r->query.p ? "?" : "",
+                    STR_ARG(r->query));
     else
-        printf("\n%.*s\n\n", STR_ARG(r->body));
+        print_lines(r->body);
+    puts("");
 }
 
 static void print_line(void *context, const struct received *r)

@@ -172,14 +172,17 @@ def test_words_of_the_command_line(arguments, tmp_path):
 
 
 @pytest.fixture
-def stranger():
+def stranger(request):
     """A server that answers with more than a line, and with what a terminal obeys."""
     said = {"errors": [{"Field": "a\x1b[2J", "Detail": "b\n\x9b1mc"}], "detail": "d\n\x1b]0;e\x07"}
-    receiver = Receiver(lambda request: (400, {}, json.dumps(said, ensure_ascii=False).encode() + b"\n"))
+    text = json.dumps(said, ensure_ascii=False).encode() + b"\n"
+    busy = [(503, {"Retry-After": "1\x1b[2J"}, text)] * request.param
+    receiver = Receiver(lambda _: busy.pop() if busy else (400, {}, text))
     yield "http://127.0.0.1:%d" % receiver.port
     receiver.close()
 
 
+@pytest.mark.parametrize("stranger", [0, 2], ids=["wrong", "busy"], indirect=True)
 @pytest.mark.parametrize("arguments", [["health"], ["import", "FILE"], ["import", "people", "FILE"], ["user", "list"],
                                        ["export", "rewards", "--start-date", "2026-01-01", "--end-date", "2026-01-01"],
                                        ["reconcile", "--day", "2026-01-01", "--partner", "p", "FILE"]])

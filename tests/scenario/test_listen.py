@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import time
+import urllib.request
 
 import pytest
 
@@ -313,3 +314,15 @@ def test_receive_prints_what_verifiers_need(daemon):
     assert headers["webhook-id"] == "shown-1"
     assert headers["webhook-signature"] == sent["RequestHeaders"]["webhook-signature"]
     assert body == daemon.api().callback("shown-1", a.partner_id)["Body"]
+
+
+def test_receive_prints_what_strangers_send_as_plain_text():
+    other = Receive("--secret", "s" * 20, "--print")
+    try:
+        urllib.request.urlopen(urllib.request.Request(other.url, b"a\x1b[2J\n\xc2\x9b1mb\r\nc", {"X-Own": "d\xc2\x9be"})).read()
+        lines = [other.line()]
+        while lines[-1] not in ("c\n", ""):
+            lines.append(other.line())
+    finally:
+        assert other.stop() == 0
+    assert lines[-4:] == ["\n", "a [2J\n", " 1mb\n", "c\n"] and "x-own: d e\n" in [line.lower() for line in lines], lines
