@@ -170,8 +170,8 @@ void settings_warn(const struct settings *s);
 
 /* The value, or the option's fallback, or absent. */
 struct str settings_text(const struct settings *s, enum option_id id);
-/* Where that value of the option stands, before what is wrong with it: "FILE:LINE: ",
- * "POSTBACKD_NAME: ", or nothing for the command line. */
+/* Which option, and where that value of it stands, before what is wrong with it:
+ * "FILE:LINE: name: ", "POSTBACKD_NAME: " or "--name: ". */
 void settings_print_place(struct buf *to, const struct settings *s, enum option_id id,
                           struct str value);
 /* A whole number of [least, most]; false with *ret_why. */

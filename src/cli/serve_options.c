@@ -27,7 +27,6 @@ static bool fail_value(struct settings *s, struct str *ret_why, enum option_id i
 {
     struct buf text = {0};
     settings_print_place(&text, s, id, value);
-    buf_printf(&text, "%s: ", option_table[id].name);
     url_print_text_masked(&text, value); /* a store's URL may carry a password */
     buf_printf(&text, ": %s", why);
     *ret_why = arena_take(&s->arena, &text);
@@ -41,14 +40,13 @@ static bool fail(struct settings *s, struct str *ret_why, enum option_id id, con
 
 /* Without the value, as it may be or carry a secret. */
 static bool fail_unquoted(struct settings *s, struct str *ret_why, enum option_id id,
-                          const char *fmt, ...) PRINTF_LIKE(4, 5);
+                          struct str value, const char *fmt, ...) PRINTF_LIKE(5, 6);
 static bool fail_unquoted(struct settings *s, struct str *ret_why, enum option_id id,
-                          const char *fmt, ...)
+                          struct str value, const char *fmt, ...)
 {
     struct buf text = {0};
     va_list ap;
-    settings_print_place(&text, s, id, settings_text(s, id));
-    buf_printf(&text, "%s: ", option_table[id].name);
+    settings_print_place(&text, s, id, value);
     va_start(ap, fmt);
     buf_vprintf(&text, fmt, ap);
     va_end(ap);
@@ -129,8 +127,10 @@ static bool read_node_name(struct settings *s, const char **ret, struct str *ret
     *ret = name.p;
     if (!name.p && gethostname(machine, sizeof machine - 1) == 0)
         *ret = machine;
-    return good || fail_unquoted(s, ret_why, OPTION_NODE_NAME,
-                                 "at most %d bytes, without control characters.", NODE_NAME_BYTES);
+    return good || fail_unquoted(s, ret_why, OPTION_NODE_NAME, name,
+                                 "at most %d bytes, without control characters and those that "
+                                 "end a line or set a direction (such as U+2028, U+200E).",
+                                 NODE_NAME_BYTES);
 }
 
 static bool read_replica(struct settings *s, struct daemon_options *o, const char *store_uri,
@@ -146,7 +146,7 @@ static bool read_replica(struct settings *s, struct daemon_options *o, const cha
     o->replica_uri = name.uri;
     if (store_uri && name.uri)
         return true;
-    return fail_unquoted(s, ret_why, OPTION_READ_REPLICA,
+    return fail_unquoted(s, ret_why, OPTION_READ_REPLICA, settings_text(s, OPTION_READ_REPLICA),
                          "a replica postgresql://... of a store postgresql://...");
 }
 
@@ -156,12 +156,14 @@ static bool read_clusters(struct settings *s, struct daemon_options *o, const ch
     size_t count = s->of[OPTION_STORE_CLUSTER].count;
     const char **uris = arena_zalloc(&s->arena, (count + 1) * sizeof *uris);
     if (count > CLUSTERS_MOST - 1)
-        return fail_unquoted(s, ret_why, OPTION_STORE_CLUSTER, "15 at most, beside --store.");
+        return fail_unquoted(s, ret_why, OPTION_STORE_CLUSTER,
+                             s->of[OPTION_STORE_CLUSTER].values[CLUSTERS_MOST - 1],
+                             "15 at most, beside --store.");
     for (size_t i = 0; i < count; i++) {
         struct str uri = s->of[OPTION_STORE_CLUSTER].values[i];
         bool good = str_has_prefix(uri, "postgresql://") || str_has_prefix(uri, "postgres://");
         if (!good || !store_uri)
-            return fail_unquoted(s, ret_why, OPTION_STORE_CLUSTER,
+            return fail_unquoted(s, ret_why, OPTION_STORE_CLUSTER, uri,
                                  "postgresql://..., beside a --store postgresql://...");
         uris[i] = uri.p;
     }
@@ -228,7 +230,7 @@ static bool read_outside(struct settings *s, struct daemon_options *o, struct st
     if (o->public_url.p && !url_parse(&s->arena, o->public_url, &url, &why))
         return fail(s, ret_why, OPTION_PUBLIC_URL, why);
     if (proxy.p && (!url_parse(&s->arena, proxy, &url, &why) || url.https))
-        return fail_unquoted(s, ret_why, OPTION_PROXY,
+        return fail_unquoted(s, ret_why, OPTION_PROXY, proxy,
                              "not the URL of an HTTP proxy, such as http://10.0.0.1:3128.");
     if (dns.p && !address_parse(dns, &address) &&
         (!endpoint_parse(dns, &endpoint) || !endpoint.port))
@@ -239,7 +241,7 @@ static bool read_outside(struct settings *s, struct daemon_options *o, struct st
         return fail(s, ret_why, OPTION_HTTP2, "auto or off.");
     o->operations_url = settings_text(s, OPTION_OPERATIONS_URL);
     if (o->operations_url.p && !url_parse(&s->arena, o->operations_url, &url, &why))
-        return fail_unquoted(s, ret_why, OPTION_OPERATIONS_URL,
+        return fail_unquoted(s, ret_why, OPTION_OPERATIONS_URL, o->operations_url,
                              "not a URL such as https://example.com/path.");
     o->proxy = proxy.p;
     o->dns_server = dns.p;
@@ -282,7 +284,8 @@ static bool read_mail(struct settings *s, struct daemon_options *o, struct str *
     for (size_t i = 0; i < ARRAY_LEN(with_url) && !o->mail.url; i++) {
         if (!settings_text(s, with_url[i]).p)
             continue;
-        return fail_unquoted(s, ret_why, with_url[i], "--smtp-url is needed, too.");
+        return fail_unquoted(s, ret_why, with_url[i], settings_text(s, with_url[i]),
+                             "--smtp-url is needed, too.");
     }
     if (!read_daily_minute(s, &o->daily_mail_minute, ret_why))
         return false;
@@ -334,13 +337,13 @@ static bool check_master_key(struct settings *s, enum option_id id, struct str *
         return true;
     bool good = master_key_parse(text, key, &why);
     sodium_memzero(key, sizeof key);
-    return good || fail_unquoted(s, ret_why, id, "%s", why);
+    return good || fail_unquoted(s, ret_why, id, text, "%s", why);
 }
 
 static bool fits_header(struct str key)
 {
     for (size_t i = 0; i < key.n; i++)
-        if (key.p[i] <= ' ' || key.p[i] >= 0x7f) /* of signed characters, none but ASCII */
+        if ((uint8_t)key.p[i] <= ' ' || (uint8_t)key.p[i] >= 0x7f)
             return false;
     return key.n >= OPERATOR_KEY_BYTES_LEAST && key.n <= OPERATOR_KEY_BYTES_MOST;
 }
@@ -349,7 +352,7 @@ static bool read_keys(struct settings *s, struct daemon_options *o, struct str *
 {
     o->operator_key = settings_text(s, OPTION_OPERATOR_KEY);
     if (o->operator_key.p && !fits_header(o->operator_key))
-        return fail_unquoted(s, ret_why, OPTION_OPERATOR_KEY,
+        return fail_unquoted(s, ret_why, OPTION_OPERATOR_KEY, o->operator_key,
                              "%d to %d printable ASCII characters without spaces; make one with "
                              "`openssl rand -hex 32`.",
                              OPERATOR_KEY_BYTES_LEAST, OPERATOR_KEY_BYTES_MOST);

@@ -339,11 +339,13 @@ void settings_print_place(struct buf *to, const struct settings *s, enum option_
     size_t at = 0;
     while (at + 1 < s->of[id].count && s->of[id].values[at].p != value.p)
         at++;
-    if (s->of[id].source == FROM_FILE) {
-        buf_printf(to, "%.*s:%d: ", STR_ARG(s->file), s->of[id].lines[at]);
-    } else if (s->of[id].source == FROM_ENVIRONMENT) {
+    if (s->of[id].source == FROM_FILE)
+        buf_printf(to, "%.*s:%d: %s: ", STR_ARG(s->file), s->of[id].lines[at],
+                   option_table[id].name);
+    else if (s->of[id].source == FROM_ENVIRONMENT)
         buf_printf(to, PREFIX "%s: ", variable_of((int)id, variable));
-    }
+    else
+        buf_printf(to, "--%s: ", option_table[id].name);
 }
 
 bool settings_int(struct settings *s, enum option_id id, int64_t least, int64_t most, int64_t *ret,
@@ -361,8 +363,8 @@ bool settings_int(struct settings *s, enum option_id id, int64_t least, int64_t 
         return true;
     struct buf why = {0};
     settings_print_place(&why, s, id, text);
-    buf_printf(&why, "%s: %.*s is not a whole number from %lld to %lld.", option_table[id].name,
-               STR_ARG(text), (long long)least, (long long)most);
+    buf_printf(&why, "%.*s is not a whole number from %lld to %lld.", STR_ARG(text),
+               (long long)least, (long long)most);
     *ret_why = arena_take(&s->arena, &why);
     return false;
 }

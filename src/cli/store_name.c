@@ -18,9 +18,8 @@ bool store_name_read(struct settings *s, enum option_id id, struct store_name *r
         buf_printf(&why, "--%s needs sqlite:DIR or postgresql://...", option_table[id].name);
     else {
         settings_print_place(&why, s, id, text);
-        buf_printf(&why, "%s: ", option_table[id].name);
         url_print_text_masked(&why, text);
-        buf_add_c(&why, str_is(text, "sqlite:") ? "DIR: the directory is missing"
+        buf_add_c(&why, str_is(text, "sqlite:") ? " names no directory; write sqlite:DIR"
                                                 : ": neither sqlite:DIR nor postgresql://...");
     }
     if (why.n)

@@ -168,7 +168,7 @@ WRONG = [
     (["serve", "--listen"], ["listen"]), (["serve", "--listen", "nowhere"], ["listen"]),
     (["serve", "--listen", "127.0.0.1:99999"], ["listen"]), (["serve", "--listen", "1.2.3:80"], ["listen"]),
     (["serve", "--store", "mysql:x"], ["store"]), (["serve", "--store", "postgresql://me:pw@db/x"], ["***:***@db", "POSTBACKD_MASTER_KEY"]),
-    (["serve", "--store", "sqlite:"], ["store: sqlite:DIR: the directory is missing"]), (["copy"], ["--to needs"]),
+    (["serve", "--store", "sqlite:"], ["--store: sqlite: names no directory; write sqlite:DIR"]), (["copy"], ["--to needs"]),
     (["serve", "--read-replica", "postgresql:///x"], ["read-replica"]),
     (["serve", "--store-cluster", "postgresql:///x"], ["store-cluster"]),
     (["serve", "--store", "postgresql:///x", "--store-cluster", "sqlite:x"], ["store-cluster"]),
@@ -187,6 +187,7 @@ WRONG = [
     (["serve", "--trusted-proxy", "x"], ["trusted-proxy"]), (["serve", "--dns-server", "x"], ["dns-server"]),
     (["serve", "--dns-server", "127.0.0.1:0"], ["dns-server"]),
     (["serve", "--node-name", "x" * 65], ["node-name: at most 64"]), (["serve", "--node-name", "a\x1b[1m"], ["node-name: at most 64"]),
+    (["serve", "--node-name", "a\u200eb"], ["node-name: at most 64", "end a line or set a direction"]),
     (["serve", "two\n\x1b[31mlines"], ["two  [31mlines: serve takes options only"]),
     (["serve", "--public-url", "ftp://x"], ["public-url"]), (["serve", "--proxy", "socks5://x"], ["proxy"]),
     (["serve", "--smtp-url", "http://mail.example"], ["smtp-url", "smtps://"]),
@@ -233,7 +234,8 @@ def test_wrong_words_are_one_line_and_exit_2(arguments, words, tmp_path):
 def test_wrong_values_of_the_environment(name, value, tmp_path):
     arguments = [] if name == "STORE" else ["--store", "sqlite:%s" % (tmp_path / "store")]
     result = run("serve", *arguments, timeout=60, **{"POSTBACKD_" + name: value})
-    assert_one_line(result, 2, "POSTBACKD_%s: %s: " % (name, name.lower().replace("_", "-")))
+    assert_one_line(result, 2, "postbackd: POSTBACKD_%s: " % name)
+    assert name.lower().replace("_", "-") + ": " not in result.stderr.decode()
     if name.endswith("_KEY"):
         assert re.search("operator|master", result.stderr.decode(), re.I) and value not in result.stderr.decode()
 
@@ -249,6 +251,16 @@ def test_wrong_config_files(text, words, tmp_path):
     path = tmp_path / "postbackd.conf"
     path.write_text(text)
     assert_one_line(run("serve", "--config", path, "--store", "sqlite:%s" % (tmp_path / "s"), timeout=60), 2, *words)
+
+
+def test_each_value_of_a_list_has_its_line(tmp_path):
+    path = tmp_path / "postbackd.conf"
+    path.write_text("store = postgresql:///x\n\n" + "store-cluster = postgresql:///y\n" + "store-cluster = me:pw@z\n")
+    result = run("serve", "--config", path, timeout=60)
+    assert_one_line(result, 2, "postbackd.conf:4: store-cluster: postgresql://...")
+    path.write_text("store = postgresql:///x\n" + "store-cluster = postgresql:///y\n" * 16)
+    assert_one_line(run("serve", "--config", path, timeout=60), 2, "postbackd.conf:17: store-cluster: 15 at most")
+    assert "pw" not in result.stderr.decode()
 
 
 def test_an_unknown_variable_only_warns(tmp_path):
