@@ -352,8 +352,8 @@ void app_test_callback(struct call *c)
         call_answer_problem(c, 409,
                             "With this URL your server could not tell the test from a real "
                             "callback, and would credit it. Put {RewardId} or {IsTest} into the "
-                            "URL, or set a TestCallbackUrl that only tests go to and leave Url "
-                            "out.");
+                            "URL's query, or set a TestCallbackUrl that only tests go to and leave "
+                            "Url out.");
         arena_free(&arena);
         return;
     }

@@ -161,10 +161,12 @@ bool request_is_plain(enum request_format format, struct str url)
 
 bool request_shows_test(enum request_format format, struct str url)
 {
-    bool is_judged_by_url =
-        url_has_macros(url) && (format == REQUEST_GET || url_has_macro(url, MACRO_QUERY_SIGNATURE));
-    return !is_judged_by_url || url_has_macro(url, MACRO_REWARD_ID) ||
-           url_has_macro(url, MACRO_IS_TEST);
+    struct str signed_text = url;
+    if (url_has_macro(url, MACRO_QUERY_SIGNATURE))
+        (void)str_cut(&signed_text, '?');
+    else if (format != REQUEST_GET || !url_has_macros(url))
+        return true;
+    return url_has_macro(signed_text, MACRO_REWARD_ID) || url_has_macro(signed_text, MACRO_IS_TEST);
 }
 
 void request_print_body(struct buf *to, enum request_format format, struct str body)

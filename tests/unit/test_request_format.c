@@ -112,7 +112,10 @@ static void a_test_is_told_from_a_real_callback(void)
         {"https://h/?uid={PanelistId}", true, true, false},
         {"https://h/{PanelistId}?amount={Reward}&sig={QuerySignature}", false, false, false},
         {"https://h/?uid={PanelistId}&tx={RewardId}&sig={QuerySignature}", true, true, true},
-        {"https://h/{IsTest}?uid={PanelistId}&sig={QuerySignature}", true, true, true},
+        {"https://h/?uid={PanelistId}&t={IsTest}&sig={QuerySignature}", true, true, true},
+        {"https://h/{IsTest}?uid={PanelistId}&sig={QuerySignature}", false, false, false},
+        {"https://h/{RewardId}?uid={PanelistId}&sig={QuerySignature}", false, false, false},
+        {"https://h/{RewardId}?uid={PanelistId}", true, true, true}, /* the headers sign the path */
         {"https://h/?o={OriginalRewardId}&x=RewardId", true, true, false},
     };
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
