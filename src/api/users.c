@@ -23,18 +23,21 @@ static const struct field_rule user_rules[] = {
 
 /* --- fields ----------------------------------------------------------------------------------- */
 
-static void read_role(const struct people_job *job, uint32_t account_no, enum role *ret)
+/* False: none is given, or a problem is added. */
+static bool read_role(const struct people_job *job, uint32_t account_no, enum role *ret)
 {
     struct str name = STR_NONE;
     enum role role;
     fields_text(&job->fields, "Role", 1, 64, &name);
     if (!name.p)
-        return;
-    if (role_parse(name, &role) && role_is_operators(role) == (account_no == 0))
+        return false;
+    bool good = role_parse(name, &role) && role_is_operators(role) == (account_no == 0);
+    if (good)
         *ret = role;
     else
         problem_add(&job->c->problems, STR("Role"), "invalid", "must be %s",
                     account_no ? "owner, developer or analyst" : "admin or support");
+    return good;
 }
 
 /* Whether who asks may do all that somebody of this role may; else the scopes that lack are named.
@@ -115,7 +118,10 @@ static bool create_judge(struct people_job *job)
         .created_ms = env_wall_ms(c->api->options.env),
     };
     next.links_from_ms = next.created_ms + 1; /* somebody of that UserId may have been removed */
-    read_role(job, c->account_no, &next.role);
+    /* First: who may not give the role is not asked to mend the rest. It is required, so where none
+     * is read there is a problem. */
+    if (read_role(job, c->account_no, &next.role) && !may_manage(job, next.role))
+        return false;
     fields_id(&job->fields, "UserId", &next.id);
     sign_in_email(job, "Email", &next.email);
     next.name = next.email;
@@ -125,8 +131,6 @@ static bool create_judge(struct people_job *job)
     fields_bool(&job->fields, "SendMail", &send_mail);
     if (c->problems.count)
         return job_refuse(job, 400, NULL);
-    if (!may_manage(job, next.role))
-        return false;
     if (send_mail && !sends)
         return job_refuse(job, 409,
                           "No link can be sent by e-mail here. Leave SendMail out, and pass the "
@@ -224,7 +228,7 @@ static bool is_self(const struct people_job *job)
     return str_eq(job->c->person.user_id, job->user->id);
 }
 
-/* The user as he is now; false: he has just been removed, or is not for who asks to change. */
+/* The user as he is now; false: he has just been removed, or who asks may not manage this user. */
 static bool refresh(struct people_job *job)
 {
     user_unref(job->user);
@@ -254,13 +258,12 @@ static bool patch_judge(struct people_job *job)
     if (!refresh(job))
         return false;
     memcpy(&next, job->user, sizeof next);
-    read_role(job, job->user->account_no, &next.role);
+    if (read_role(job, job->user->account_no, &next.role) && !may_manage(job, next.role))
+        return false;
     fields_text(&job->fields, "Name", 1, NAME_BYTES_MOST, &next.name);
     fields_bool(&job->fields, "Enabled", &next.enabled);
     if (job->c->problems.count)
         return job_refuse(job, 400, NULL);
-    if (!may_manage(job, next.role))
-        return false;
     if (!etag_matches(if_match, job->user->version))
         return job_refuse(job, 412, "The user has changed since the version that If-Match names.");
     bool loses = next.role != job->user->role || (job->user->enabled && !next.enabled);

@@ -107,10 +107,14 @@ def test_a_key_manages_only_whom_it_could_make(daemon, receiver):
     for role in ("owner", "developer", "analyst"):
         answer = weak.post(users, {"Email": "new-%s@example.test" % role, "Role": role})
         assert answer.status == 403 and "scope of the role " + role in answer.json["detail"], answer
+        assert weak.post(users, {"Email": "bad", "Name": "", "Role": role}).status == 403
+    for role in ({}, {"Role": None}, {"Role": "god"}):
+        assert weak.post(users, dict(role, Email="new-none@example.test")).status == 400, role
     some = daemon.api(account.key("people:write", *READS))
     made = some.post(users, {"Email": "by-key-%s@example.test" % account.app_id, "Role": "analyst"})
     assert made.status == 201
     analyst = users + "/" + made.json["User"]["UserId"]
+    assert some.patch(analyst, {"Role": "owner", "Name": ""}).status == 403
     for about in (owner, developer):
         for method, rest, body in (("PATCH", "", {"Name": "x"}), ("PATCH", "", {"Enabled": False}),
                                    ("PATCH", "", {"Role": "analyst"}), ("POST", "/link", None), ("DELETE", "", None),
