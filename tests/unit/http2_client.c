@@ -108,6 +108,21 @@ static uint32_t number_at(const char *p)
     return (uint32_t)u[0] << 24 | (uint32_t)u[1] << 16 | (uint32_t)u[2] << 8 | u[3];
 }
 
+#define PAID_BACK_LEAST 16384
+
+/* In large parts, as clients do: a window that is paid back by each frame falls into ever smaller
+ * ones, which the server takes for a flood. */
+static void pay_back(struct client *c, uint32_t stream, size_t n)
+{
+    c->unpaid += n;
+    if (c->unpaid < PAID_BACK_LEAST)
+        return;
+    add_number_frame(c, NGHTTP2_WINDOW_UPDATE, 0, (uint32_t)c->unpaid);
+    add_number_frame(c, NGHTTP2_WINDOW_UPDATE, stream, (uint32_t)c->unpaid);
+    (void)send_out(c);
+    c->unpaid = 0;
+}
+
 static void take_frame(struct client *c, const char *p, size_t n)
 {
     uint32_t stream = number_at(p + 5);
@@ -118,11 +133,8 @@ static void take_frame(struct client *c, const char *p, size_t n)
         take_fields(c, stream, payload, n);
     if (type == NGHTTP2_DATA)
         buf_add(&c->streams[stream].body, payload, n < 4096 ? n : 4096);
-    if (type == NGHTTP2_DATA && n > 0 && c->window_opened) {
-        add_number_frame(c, NGHTTP2_WINDOW_UPDATE, 0, (uint32_t)n);
-        add_number_frame(c, NGHTTP2_WINDOW_UPDATE, stream, (uint32_t)n);
-        (void)send_out(c);
-    }
+    if (type == NGHTTP2_DATA && c->window_opened)
+        pay_back(c, stream, n);
     if ((type == NGHTTP2_HEADERS || type == NGHTTP2_DATA) && (flags & NGHTTP2_FLAG_END_STREAM))
         c->streams[stream].ended = true;
     if (type == NGHTTP2_RST_STREAM)
