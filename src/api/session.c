@@ -93,13 +93,20 @@ static bool sign_in_slow(struct people_job *job)
     return refuse_sign_in(job);
 }
 
-/* The password was right a moment ago. */
+/* The password was right a moment ago. Another sign-in with it may have given it the shared salt
+ * meanwhile: then it is what this one would have made of it. */
+static bool is_still_right(const struct people_job *job, const struct user *now)
+{
+    return str_eq(now->password, job->user->password) ||
+           (job->new_hash[0] && str_eq(now->password, str_of(job->new_hash)));
+}
+
 static bool sign_in_judge(struct people_job *job)
 {
     struct call *c = job->c;
     int64_t now_ms = env_wall_ms(c->api->options.env);
     struct user *now = people_user(job->people, job->user->id);
-    bool same = now && now->enabled && str_eq(now->password, job->user->password);
+    bool same = now && now->enabled && is_still_right(job, now);
     if (now) {
         user_unref(job->user);
         job->user = now;

@@ -483,6 +483,20 @@ def test_what_will_not_do_is_said_before_anything_is_touched(places, tmp_path):
     assert status == 1 and "has schema version 7" in err and "use the newer program" in err
 
 
+def test_a_store_with_a_damaged_row_of_bodies_is_not_copied(places):
+    """A copy without them would be equal to what can be read, and the damage could not be found there."""
+    first, database = places["first"], places["database"]
+    fill(first, 200)
+    db = sqlite3.connect(first.directory / "store" / "postbackd.db")
+    (table,), = db.execute("SELECT name FROM sqlite_schema WHERE name GLOB 'bodies_*'")
+    block, bodies = db.execute("SELECT block,bodies FROM %s ORDER BY block LIMIT 1" % table).fetchone()
+    db.execute("UPDATE %s SET bodies=? WHERE block=?" % table, (bodies[:-1] + bytes([bodies[-1] ^ 1]), block))
+    db.commit()
+    db.close()
+    status, out, err = copy(first.uri, database.uri)
+    assert status == 1 and "the bodies near event" in err and "restore it from a backup" in err, (out, err)
+
+
 def test_a_key_file_is_told_of(places, tmp_path):
     first, database = places["first"], places["database"]
     del first.env["POSTBACKD_MASTER_KEY"]

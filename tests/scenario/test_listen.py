@@ -1,6 +1,7 @@
 """`postbackd listen`: an account's new callbacks, copied to a server that cannot be reached from
 outside; and `postbackd receive --print`, which shows what verifiers need."""
 import os
+import pty
 import re
 import signal
 import subprocess
@@ -316,13 +317,35 @@ def test_receive_prints_what_verifiers_need(daemon):
     assert body == daemon.api().callback("shown-1", a.partner_id)["Body"]
 
 
-def test_receive_prints_what_strangers_send_as_plain_text():
+SENT = b"a\x1b[2J\n\xc2\x9b1mb\r\nc"
+
+
+def test_receive_shows_a_terminal_what_strangers_send_as_plain_text():
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen([BINARY, "receive", "--listen", "127.0.0.1:0", "--secret", "s" * 20, "--print"],
+                               stdout=theirs, stderr=theirs)
+    os.close(theirs)
+    leave_nothing_behind(process)
+    with os.fdopen(ours, "rb", buffering=0) as terminal:
+        shown = terminal.read(4096)
+        url = re.search(rb"http://127\.0\.0\.1:\d+/", shown).group(0).decode()
+        urllib.request.urlopen(urllib.request.Request(url, SENT, {"X-Own": b"d\xc2\x9be"})).read()
+        while b"\r\nc\r\n" not in shown:
+            shown += terminal.read(4096)
+        process.terminate()
+        process.wait(60)
+    lines = shown.decode().split("\r\n")
+    at = lines.index("a [2J")
+    assert lines[at:at + 3] == ["a [2J", " 1mb", "c"] and "x-own: d e" in [line.lower() for line in lines], lines
+
+
+def test_receive_prints_the_bytes_that_were_signed():
     other = Receive("--secret", "s" * 20, "--print")
     try:
-        urllib.request.urlopen(urllib.request.Request(other.url, b"a\x1b[2J\n\xc2\x9b1mb\r\nc", {"X-Own": "d\xc2\x9be"})).read()
+        urllib.request.urlopen(urllib.request.Request(other.url, "\u2028\u200e\t\u00e9".encode())).read()
         lines = [other.line()]
-        while lines[-1] not in ("c\n", ""):
+        while "\u00e9" not in lines[-1] and lines[-1]:
             lines.append(other.line())
     finally:
         assert other.stop() == 0
-    assert lines[-4:] == ["\n", "a [2J\n", " 1mb\n", "c\n"] and "x-own: d e\n" in [line.lower() for line in lines], lines
+    assert lines[-1] == "\u2028\u200e\t\u00e9\n", lines

@@ -175,6 +175,7 @@ static void damaged_bytes_do_no_harm(void)
     CHECK(!body_block_read(&bodies, STR("\xff\xff\xff\xff\xff\xff\xff\xff\x7f\x04zzzz")));
     CHECK(!body_block_read(&bodies, STR("\xff\xff\xff\x7f\x04zzzz")));
     CHECK(!body_block_read(&bodies, STR("\x03")));
+    CHECK(!body_block_read(&bodies, STR("\0\0\0\0\0\0")));     /* nothing, with its sum */
     CHECK(!body_block_read(&bodies, STR("\x02\x00\x10\x00"))); /* an event of another block */
     buf_free(&block);
 }

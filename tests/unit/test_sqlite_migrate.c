@@ -95,6 +95,22 @@ static void a_newer_store_is_refused_and_left_alone(void)
     finish();
 }
 
+static void a_store_of_another_format_is_refused_and_left_alone(void)
+{
+    char *why = NULL, path[512];
+    struct sql q;
+    begin();
+    close_store();
+    snprintf(path, sizeof path, "%s/postbackd.db", directory);
+    REQUIRE(sql_open(&q, path, NULL, true, &why));
+    sql_exec(&q, "PRAGMA application_id=0");
+    sql_close(&q);
+    open_refused("has application_id 0, not 1885498114");
+    CHECK_EQ_INT(sql_number("PRAGMA user_version"), SCHEMA_VERSION);
+    CHECK_EQ_INT(sql_number("PRAGMA application_id"), 0);
+    finish();
+}
+
 static void a_step_that_fails_changes_nothing(void)
 {
     char *why = NULL;
@@ -115,6 +131,7 @@ int main(void)
     RUN(another_journal_mode_than_asked_for_is_refused);
     RUN(an_older_store_gets_the_step_it_lacks);
     RUN(a_newer_store_is_refused_and_left_alone);
+    RUN(a_store_of_another_format_is_refused_and_left_alone);
     RUN(a_step_that_fails_changes_nothing);
     return check_done("sqlite_migrate");
 }

@@ -228,6 +228,13 @@ static bool take_row(struct sqlite_source *s, sqlite3_stmt *rows, const struct e
     };
     event_keep(e, &c->arena);
     e->body = lookup_body(&s->lookup, row->id, row->segment, &c->arena);
+    if (s->lookup.damaged_block != 0) {
+        buf_printf(&s->source.why,
+                   "the store is damaged: the bodies near event %.*s cannot be read: restore it "
+                   "from a backup first",
+                   STR_ARG(e->event_id));
+        return false;
+    }
     e->key = event_key(&s->source.secret, e->account_no, e->event_id);
     if (!lookup_key(&s->lookup, e->key, &found) || found.id != row->id) {
         if (!sql_failed(&s->lookup.sql))

@@ -93,7 +93,8 @@ static bool unpack_chunk(struct piece_reader *r, struct buf *to)
     uint64_t n = piece_get(r), packed_n = piece_get(r);
     struct str sum_bytes = piece_get_bytes(r, sizeof sum);
     struct str bytes = piece_get_bytes(r, packed_n > 0 ? packed_n : n);
-    if (r->bad || (packed_n > 0 && (n / UNPACKED_MOST > packed_n || n > LZ4_MAX_INPUT_SIZE)))
+    if (r->bad || n == 0 ||
+        (packed_n > 0 && (n / UNPACKED_MOST > packed_n || n > LZ4_MAX_INPUT_SIZE)))
         return false;
     char *room = buf_reserve(to, n);
     if (packed_n == 0)

@@ -2,12 +2,15 @@
 #include "store/sqlite/lookup.h"
 
 #include "base/alloc.h"
+#include "base/timing.h"
 #include "domain/clock.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "store/sqlite/run.h"
+
+#define DAMAGE_SAID_EVERY_US (10 * INT64_C(1000000))
 
 static void prepare(struct event_lookup *l)
 {
@@ -101,14 +104,16 @@ void lookup_end_bodies(struct event_lookup *l)
     l->last_bodies.segment = 0;
 }
 
-/* A callback whose body is lost is passed over; all others go on. Each row is said once, until
- * another one is found. */
-static void say_damaged(struct event_lookup *l, uint64_t block, uint32_t segment)
+/* A callback whose body is lost is passed over; all others go on. Lanes come back to it again and
+ * again. */
+static void note_damaged(struct event_lookup *l, uint64_t block, uint32_t segment)
 {
-    if (l->last_bodies.damaged == block)
-        return;
-    l->last_bodies.damaged = block;
-    body_block_say_damaged(block, segment);
+    int64_t now_us = timing_now_us();
+    if (l->damaged_block == 0 || now_us - l->damage_said_us >= DAMAGE_SAID_EVERY_US) {
+        l->damage_said_us = now_us;
+        body_block_say_damaged(block, segment);
+    }
+    l->damaged_block = block;
 }
 
 /* False: it is purged, or damaged. */
@@ -125,7 +130,7 @@ static bool read_bodies(struct event_lookup *l, uint64_t block, uint32_t segment
         sql_forget(&l->sql); /* purged since the statement was prepared */
     bool good = found && body_block_read(&l->last_bodies.bodies, sql_str(s, 0));
     if (found && !good)
-        say_damaged(l, block, segment);
+        note_damaged(l, block, segment);
     sql_reset(s);
     return good;
 }

@@ -26,8 +26,9 @@ struct event_lookup {
         uint32_t segment; /* 0: no block is read */
         uint64_t block;
         struct body_block bodies;
-        uint64_t damaged; /* the block that the log was told of last; 0: none */
-    } last_bodies;        /* for lookup_next_body */
+    } last_bodies;          /* for lookup_next_body */
+    uint64_t damaged_block; /* of bodies, the last one that was found; 0: none */
+    int64_t damage_said_us;
     struct key_sets keys;
 };
 

@@ -10,131 +10,97 @@
 
 #define TEXT_OF(number) #number
 #define AS_TEXT(number) TEXT_OF(number)
+#define SET_APPLICATION_ID "PRAGMA application_id=" AS_TEXT(SCHEMA_APPLICATION_ID) ";"
 
-static const char version_1[] = "PRAGMA application_id=" AS_TEXT(
-    SCHEMA_APPLICATION_ID) ";"
-                           "CREATE TABLE meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID;"
-                           /* id: account_no << 40 | event_no (ids.h). Never purged. */
-                           "CREATE TABLE event("
-                           " id INTEGER PRIMARY KEY, app_no INT NOT NULL, client_no INT NOT NULL, "
-                           "type INT NOT NULL,"
-                           " lane INT NOT NULL, is_test INT NOT NULL, reward_decimals INT NOT NULL,"
-                           /* Most events are accepted soon after they occurred: the time between
-                              takes less room. */
-                           " occurred_ms INT NOT NULL, accepted_after_ms INT NOT NULL, "
-                           "revenue_micros INT NOT NULL,"
-                           " reward_micros INT NOT NULL, offer_id INT NOT NULL, original_no INT "
-                           "NOT NULL,"
-                           " event_id TEXT NOT NULL, panelist_id TEXT NOT NULL, session_id TEXT, "
-                           "mid TEXT,"
-                           " offer_title TEXT, offer_goal_id TEXT, original_reward_id TEXT, "
-                           "reason_text TEXT,"
-                           " signature_offset INT NOT NULL, cap INT NOT NULL,"
-                           " segment INT NOT NULL," /* of its body; 0: erased */
-                           " state INT NOT NULL, reason INT NOT NULL, queue INT NOT NULL, manual "
-                           "INT NOT NULL,"
-                           " failed_attempts INT NOT NULL, slot INT NOT NULL, due_ms INT NOT NULL,"
-                           " attempts INT NOT NULL,"
-                           " counted INT NOT NULL," /* 1 in delivered_total, 2 in dead_total */
-                           " accepted_ms INT AS (occurred_ms+accepted_after_ms));"
-                           "CREATE INDEX event_held ON event(app_no, lane) WHERE queue=2;"
-                           /* Delivered callbacks that wait for the extra attempt of a resend: they
-                              need their bodies. */
-                           "CREATE INDEX event_resend ON event(segment) WHERE queue=1 AND state<>1;"
-                           /* Most events are accepted on the day on which they occurred; this index
-                            * has the others. A day is both together, so finding it does not depend
-                            * on the size of the past, and an event on time costs the index nothing.
-                            */
-                           "CREATE INDEX event_late ON event(id>>40, " SCHEMA_EVENT_DAY
-                           ") WHERE " SCHEMA_EVENT_IS_LATE ";"
-                           /* Callbacks by account, app, type and state: search_set.h. */
-                           "CREATE TABLE search(key INT, block INT, events BLOB NOT NULL, PRIMARY "
-                           "KEY(key, block))"
-                           " WITHOUT ROWID;"
-                           /* Due callbacks of the lanes, by due time. lane: app_no * 5 + kind. */
-                           "CREATE TABLE due(lane INT, due_ms INT, id INT, PRIMARY KEY(lane, "
-                           "due_ms, id)) WITHOUT ROWID;"
-                           "CREATE TABLE reversal(original_id INTEGER PRIMARY KEY, id INT NOT "
-                           "NULL);"
-                           "CREATE TABLE cap(app_no INT, panelist_hash INT, occurred_ms INT, id "
-                           "INT,"
-                           " PRIMARY KEY(app_no, panelist_hash, occurred_ms, id)) WITHOUT ROWID;"
-                           /* Sums of 128 bits as high * 10^15 + low. */
-                           "CREATE TABLE report("
-                           " account_no INT, day INT, client_no INT,"
-                           " live_events INT NOT NULL, live_starts INT NOT NULL,"
-                           " live_conversions_survey INT NOT NULL, live_conversions_offer INT NOT "
-                           "NULL,"
-                           " live_survey_high INT NOT NULL, live_survey_low INT NOT NULL,"
-                           " live_offer_high INT NOT NULL, live_offer_low INT NOT NULL,"
-                           " test_events INT NOT NULL, test_starts INT NOT NULL,"
-                           " test_conversions_survey INT NOT NULL, test_conversions_offer INT NOT "
-                           "NULL,"
-                           " test_survey_high INT NOT NULL, test_survey_low INT NOT NULL,"
-                           " test_offer_high INT NOT NULL, test_offer_low INT NOT NULL,"
-                           " active_live INT NOT NULL, active_any INT NOT NULL,"
-                           /* outcomes of surveys, which must have been started */
-                           " live_outcomes INT NOT NULL DEFAULT 0, test_outcomes INT NOT NULL "
-                           "DEFAULT 0,"
-                           " PRIMARY KEY(account_no, day, client_no)) WITHOUT ROWID;"
-                           /* The books (store/books.h). state 0 is the sum of all that is owed.
-                              Sums as in `report`. */
-                           "CREATE TABLE book("
-                           " account_no INT, day INT, app_no INT, lane INT, is_test INT, state "
-                           "INT, count INT NOT NULL,"
-                           " reward_high INT NOT NULL, reward_low INT NOT NULL,"
-                           " revenue_high INT NOT NULL, revenue_low INT NOT NULL,"
-                           " PRIMARY KEY(account_no, day, app_no, lane, is_test, state)) WITHOUT "
-                           "ROWID;"
-                           "CREATE INDEX book_waiting ON book(app_no, lane, day) WHERE state=1 AND "
-                           "count>0;"
-                           /* The last days by quarters of an hour. */
-                           "CREATE TABLE intraday("
-                           " day INT, account_no INT, slot INT, survey_starts INT NOT NULL, "
-                           "conversions INT NOT NULL,"
-                           " active_panelists INT NOT NULL, earnings_high INT NOT NULL, "
-                           "earnings_low INT NOT NULL,"
-                           " PRIMARY KEY(day, account_no, slot)) WITHOUT ROWID;"
-                           /* Attempts by class and latency, in slots of five minutes, an hour or
-                              six hours (step). */
-                           "CREATE TABLE delivery_stats(step INT, slot INT, account_no INT, lane "
-                           "INT" COUNT_COLUMNS ","
-                           " PRIMARY KEY(step, slot, account_no, lane)) WITHOUT ROWID;"
-                           /* Events that were accepted earlier than their account's event before
-                            * them, because a clock was put back. */
-                           "CREATE TABLE accepted_back(id INTEGER PRIMARY KEY);"
-                           "CREATE TABLE object(kind INT, id TEXT, document TEXT NOT NULL, PRIMARY "
-                           "KEY(kind, id))"
-                           " WITHOUT ROWID;"
-                           /* One row for each segment; the last one is open. has_bodies: 0 after
-                            * they are purged. filter: of its keys, after it is sealed; empty once a
-                            * bundle has them. */
-                           "CREATE TABLE segment(no INTEGER PRIMARY KEY, keys INT NOT NULL,"
-                           " first_accepted_ms INT NOT NULL, last_accepted_ms INT NOT NULL, "
-                           "has_bodies INT NOT NULL,"
-                           " filter BLOB);"
-                           /* Each bundle, whose keys it has, how many of its steps are done, and
-                            * the filters of its slices (bundle.h). */
-                           "CREATE TABLE bundle(no INTEGER PRIMARY KEY, level INT NOT NULL, first "
-                           "INT NOT NULL,"
-                           " segments INT NOT NULL, slices INT NOT NULL, steps INT NOT NULL);"
-                           "CREATE TABLE slice(bundle INT, no INT, filter BLOB NOT NULL, PRIMARY "
-                           "KEY(bundle, no));"
-                           /* The runs of keys and panelists of each segment and bundle (run.h). */
-                           "CREATE TABLE run(set_no INT, no INT, events INT NOT NULL, PRIMARY "
-                           "KEY(set_no, no))"
-                           " WITHOUT ROWID;"
-                           /* The number of waiting callbacks by segment and millisecond of
-                            * acceptance: apply_waiting_counts.c. */
-                           "CREATE TABLE waiting(segment INT, accepted_ms INT, count INT NOT NULL,"
-                           " PRIMARY KEY(segment, accepted_ms)) WITHOUT ROWID;"
-                           /* The last day on which a callback of the segment became final late:
-                              apply_final_late.c. */
-                           "CREATE TABLE final_late(segment INTEGER PRIMARY KEY, final_day INT NOT "
-                           "NULL);"
-                           "CREATE VIEW events AS SELECT id >> 40 AS account_no, id & 0xffffffffff "
-                           "AS event_no, *"
-                           " FROM event;";
+static const char version_1[] = SET_APPLICATION_ID
+    "CREATE TABLE meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID;"
+    /* id: account_no << 40 | event_no (ids.h). Never purged. */
+    "CREATE TABLE event("
+    " id INTEGER PRIMARY KEY, app_no INT NOT NULL, client_no INT NOT NULL, type INT NOT NULL,"
+    " lane INT NOT NULL, is_test INT NOT NULL, reward_decimals INT NOT NULL,"
+    /* Most events are accepted soon after they occurred: the time between takes less room. */
+    " occurred_ms INT NOT NULL, accepted_after_ms INT NOT NULL, revenue_micros INT NOT NULL,"
+    " reward_micros INT NOT NULL, offer_id INT NOT NULL, original_no INT NOT NULL,"
+    " event_id TEXT NOT NULL, panelist_id TEXT NOT NULL, session_id TEXT, mid TEXT,"
+    " offer_title TEXT, offer_goal_id TEXT, original_reward_id TEXT, reason_text TEXT,"
+    " signature_offset INT NOT NULL, cap INT NOT NULL,"
+    " segment INT NOT NULL," /* of its body; 0: erased */
+    " state INT NOT NULL, reason INT NOT NULL, queue INT NOT NULL, manual INT NOT NULL,"
+    " failed_attempts INT NOT NULL, slot INT NOT NULL, due_ms INT NOT NULL,"
+    " attempts INT NOT NULL,"
+    " counted INT NOT NULL," /* 1 in delivered_total, 2 in dead_total */
+    " accepted_ms INT AS (occurred_ms+accepted_after_ms));"
+    "CREATE INDEX event_held ON event(app_no, lane) WHERE queue=2;"
+    /* Delivered callbacks that wait for the extra attempt of a resend: they need their bodies. */
+    "CREATE INDEX event_resend ON event(segment) WHERE queue=1 AND state<>1;"
+    /* Most events are accepted on the day on which they occurred; this index has the others. A day
+     * is both together, so finding it does not depend on the size of the past, and an event on time
+     * costs the index nothing. */
+    "CREATE INDEX event_late ON event(id>>40, " SCHEMA_EVENT_DAY ") WHERE " SCHEMA_EVENT_IS_LATE ";"
+    /* Callbacks by account, app, type and state: search_set.h. */
+    "CREATE TABLE search(key INT, block INT, events BLOB NOT NULL, PRIMARY KEY(key, block))"
+    " WITHOUT ROWID;"
+    /* Due callbacks of the lanes, by due time. lane: app_no * 5 + kind. */
+    "CREATE TABLE due(lane INT, due_ms INT, id INT, PRIMARY KEY(lane, due_ms, id)) WITHOUT ROWID;"
+    "CREATE TABLE reversal(original_id INTEGER PRIMARY KEY, id INT NOT NULL);"
+    "CREATE TABLE cap(app_no INT, panelist_hash INT, occurred_ms INT, id INT,"
+    " PRIMARY KEY(app_no, panelist_hash, occurred_ms, id)) WITHOUT ROWID;"
+    /* Sums of 128 bits as high * 10^15 + low. */
+    "CREATE TABLE report("
+    " account_no INT, day INT, client_no INT,"
+    " live_events INT NOT NULL, live_starts INT NOT NULL,"
+    " live_conversions_survey INT NOT NULL, live_conversions_offer INT NOT NULL,"
+    " live_survey_high INT NOT NULL, live_survey_low INT NOT NULL,"
+    " live_offer_high INT NOT NULL, live_offer_low INT NOT NULL,"
+    " test_events INT NOT NULL, test_starts INT NOT NULL,"
+    " test_conversions_survey INT NOT NULL, test_conversions_offer INT NOT NULL,"
+    " test_survey_high INT NOT NULL, test_survey_low INT NOT NULL,"
+    " test_offer_high INT NOT NULL, test_offer_low INT NOT NULL,"
+    " active_live INT NOT NULL, active_any INT NOT NULL,"
+    /* outcomes of surveys, which must have been started */
+    " live_outcomes INT NOT NULL DEFAULT 0, test_outcomes INT NOT NULL DEFAULT 0,"
+    " PRIMARY KEY(account_no, day, client_no)) WITHOUT ROWID;"
+    /* The books (store/books.h). state 0 is the sum of all that is owed. Sums as in `report`. */
+    "CREATE TABLE book("
+    " account_no INT, day INT, app_no INT, lane INT, is_test INT, state INT, count INT NOT NULL,"
+    " reward_high INT NOT NULL, reward_low INT NOT NULL,"
+    " revenue_high INT NOT NULL, revenue_low INT NOT NULL,"
+    " PRIMARY KEY(account_no, day, app_no, lane, is_test, state)) WITHOUT ROWID;"
+    "CREATE INDEX book_waiting ON book(app_no, lane, day) WHERE state=1 AND count>0;"
+    /* The last days by quarters of an hour. */
+    "CREATE TABLE intraday("
+    " day INT, account_no INT, slot INT, survey_starts INT NOT NULL, conversions INT NOT NULL,"
+    " active_panelists INT NOT NULL, earnings_high INT NOT NULL, earnings_low INT NOT NULL,"
+    " PRIMARY KEY(day, account_no, slot)) WITHOUT ROWID;"
+    /* Attempts by class and latency, in slots of five minutes, an hour or six hours (step). */
+    "CREATE TABLE delivery_stats(step INT, slot INT, account_no INT, lane INT" COUNT_COLUMNS ","
+    " PRIMARY KEY(step, slot, account_no, lane)) WITHOUT ROWID;"
+    /* Events that were accepted earlier than their account's event before them, because a clock was
+     * put back. */
+    "CREATE TABLE accepted_back(id INTEGER PRIMARY KEY);"
+    "CREATE TABLE object(kind INT, id TEXT, document TEXT NOT NULL, PRIMARY KEY(kind, id))"
+    " WITHOUT ROWID;"
+    /* One row for each segment; the last one is open. has_bodies: 0 after they are purged. filter:
+     * of its keys, after it is sealed; empty once a bundle has them. */
+    "CREATE TABLE segment(no INTEGER PRIMARY KEY, keys INT NOT NULL,"
+    " first_accepted_ms INT NOT NULL, last_accepted_ms INT NOT NULL, has_bodies INT NOT NULL,"
+    " filter BLOB);"
+    /* Each bundle, whose keys it has, how many of its steps are done, and the filters of its slices
+     * (bundle.h). */
+    "CREATE TABLE bundle(no INTEGER PRIMARY KEY, level INT NOT NULL, first INT NOT NULL,"
+    " segments INT NOT NULL, slices INT NOT NULL, steps INT NOT NULL);"
+    "CREATE TABLE slice(bundle INT, no INT, filter BLOB NOT NULL, PRIMARY KEY(bundle, no));"
+    /* The runs of keys and panelists of each segment and bundle (run.h). */
+    "CREATE TABLE run(set_no INT, no INT, events INT NOT NULL, PRIMARY KEY(set_no, no))"
+    " WITHOUT ROWID;"
+    /* The number of waiting callbacks by segment and millisecond of acceptance:
+     * apply_waiting_counts.c. */
+    "CREATE TABLE waiting(segment INT, accepted_ms INT, count INT NOT NULL,"
+    " PRIMARY KEY(segment, accepted_ms)) WITHOUT ROWID;"
+    /* The last day on which a callback of the segment became final late: apply_final_late.c. */
+    "CREATE TABLE final_late(segment INTEGER PRIMARY KEY, final_day INT NOT NULL);"
+    "CREATE VIEW events AS SELECT id >> 40 AS account_no, id & 0xffffffffff AS event_no, *"
+    " FROM event;";
 
 static const char *const steps[SCHEMA_VERSION] = {version_1};
 

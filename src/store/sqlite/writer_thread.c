@@ -309,7 +309,7 @@ static void take_page(struct sqlite_store *s, struct request *r)
     switch (page_filter(s, r->page)) {
     case PAGE_DONE: request_answer(s, r, STORE_OK); break;
     case PAGE_FAILED:
-        fail(s, "waiting callbacks cannot be read"); /* their lane would wait for ever */
+        fail(s, "waiting callbacks cannot be read"); /* their loop would stand still */
         request_answer(s, r, STORE_FAILED);
         break;
     case PAGE_READ_AGAIN: queue_post(&s->to_pages, r); break;
