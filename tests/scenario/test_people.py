@@ -8,7 +8,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 from harness import BINARY, OPERATOR_KEY, Daemon
-from inside import change, rows
+from inside import rows
 from people import PASSWORD, Browser, codes, enrol, invite, partner, person, totp
 
 NEW = "another password entirely"
