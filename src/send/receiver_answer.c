@@ -5,6 +5,7 @@
 
 /* Longer than any schedule, and far from overflow in milliseconds. */
 #define RETRY_AFTER_MAX_S INT64_C(1000000000000)
+#define STATUS_REFUSED "its status is not three digits from 100 to 599"
 
 static struct answer *answer_of(llhttp_t *parser)
 {
@@ -46,10 +47,8 @@ static int on_headers_complete(llhttp_t *parser)
     struct answer *answer = answer_of(parser);
     if (parser->http_major != 1)
         return refuse(parser, "its version is not HTTP/1.1");
-    if (parser->status_code < 100 || parser->status_code > 599)
-        return refuse(parser, "its status is not between 100 and 599");
-    if (answer->status_digits != 3)
-        return refuse(parser, "its status does not have three digits");
+    if (parser->status_code < 100 || parser->status_code > 599 || answer->status_digits != 3)
+        return refuse(parser, STATUS_REFUSED);
     if (parser->status_code == 101)
         return refuse(parser, "it switches to another protocol (101), which was not asked for");
     if (is_interim(parser)) {
@@ -215,6 +214,8 @@ void answer_print_why(struct buf *to, const struct answer *answer)
         return;
     }
     const char *reason = answer->why ? answer->why : llhttp_get_error_reason(&answer->parser);
+    if (llhttp_get_errno(&answer->parser) == HPE_INVALID_STATUS)
+        reason = STATUS_REFUSED; /* llhttp 9 refuses some that llhttp 8 takes */
     buf_add_c(to,
               reason && reason[0] ? reason : llhttp_errno_name(llhttp_get_errno(&answer->parser)));
 }

@@ -62,6 +62,7 @@ def then_reset(data):
 
 
 # name: (what it does, class of the first attempt or None, its Status, words of its Detail)
+STATUS_REFUSED = "its status is not three digits from 100 to 599"
 PLAIN = {
     "reset": (then_reset(b""), "reset", None, "reset the connection without an answer"),
     "closes": (lambda *_: None, "reset", None, "closed the connection without an answer"),
@@ -77,10 +78,10 @@ PLAIN = {
     "bad_status": (say(b"HTTP/1.1 OK\r\n\r\n"), "protocol", None, "HTTP/1.1"),
     **{"status_" + name: (say(before + b"HTTP/1.1 " + status + b" OK\r\nContent-Length: 0\r\n\r\n"), "protocol", None, why)
        for name, before, status, why in (
-           ("0200", b"", b"0200", "does not have three digits"),
-           ("0200_later", b"HTTP/1.1 100 Continue\r\n\r\n", b"0200", "does not have three digits"),
-           ("0100", b"HTTP/1.1 0100 Continue\r\n\r\n", b"200", "does not have three digits"),
-           ("99", b"", b"99", "not between 100 and 599"), ("20", b"", b"20", "not between 100 and 599"),
+           ("0200", b"", b"0200", STATUS_REFUSED),
+           ("0200_later", b"HTTP/1.1 100 Continue\r\n\r\n", b"0200", STATUS_REFUSED),
+           ("0100", b"HTTP/1.1 0100 Continue\r\n\r\n", b"200", STATUS_REFUSED),
+           ("99", b"", b"99", STATUS_REFUSED), ("20", b"", b"20", STATUS_REFUSED),
            ("1000", b"", b"1000", "can be understood"), ("plus", b"", b"+200", "can be understood"))},
     "two_lengths": (say(b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab"),
                     "protocol", None, "Content-Length"),
