@@ -358,9 +358,10 @@ bool settings_int(struct settings *s, enum option_id id, int64_t least, int64_t 
         good = text.p[i] >= '0' && text.p[i] <= '9';
         v = v * 10 + (text.p[i] - '0');
     }
-    *ret = v;
-    if (good && v >= least && v <= most)
+    if (good && v >= least && v <= most) {
+        *ret = v;
         return true;
+    }
     struct buf why = {0};
     settings_print_place(&why, s, id, text);
     buf_printf(&why, "%.*s is not a whole number from %lld to %lld.", STR_ARG(text),
