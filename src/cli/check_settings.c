@@ -221,9 +221,8 @@ static void check_sqlite(struct findings *f, const char *directory)
         say(f, false, "store", "sqlite:%s has a journal and no database: put back its database",
             directory);
     else if (!sqlite_store_version(directory, &version, &why) ||
-             !sqlite_store_check_files(directory, &why))
-        say_why(f, "store", why);
-    else if (version > 0 && !sqlite_store_check_journal(directory, &why))
+             !sqlite_store_check_files(directory, &why) ||
+             (version > 0 && !sqlite_store_check_journal(directory, &why)))
         say_why(f, "store", why);
     else if (version > 0 && version < known)
         say(f, true, "store", "sqlite:%s: the start upgrades its schema from %d to %d", directory,
