@@ -22,10 +22,10 @@ bool sign_in_is_open(struct people_job *job, uint32_t account_no)
         job->reason = "the account is disabled";
         return job_refuse(job, 403, CALLER_ACCOUNT_DISABLED);
     }
-    job->reason = "passwords and passkeys are off for this account";
-    if (!sign_in_by_password(api, account_no))
+    if (!sign_in_by_password(api, account_no)) {
+        job->reason = "passwords and passkeys are off for this account";
         return job_refuse(job, 403, SIGN_IN_NO_PASSWORDS);
-    job->reason = NULL;
+    }
     return true;
 }
 

@@ -1,10 +1,6 @@
 /* Every bound of the daemon, with its unit and what happens when it is full. */
 #pragma once
 
-/* A limit that is a plain number, as a literal: for sentences that name it. */
-#define LIMIT_AS_TEXT(limit) LIMIT_AS_TEXT_OF(limit)
-#define LIMIT_AS_TEXT_OF(number) #number
-
 /* The wall clock: a start is refused beyond, and a running process sees the bound. There is a
  * thousand years of room above, as times that lie ahead of it are printed with a four-digit year.
  */

@@ -12,6 +12,9 @@ struct str {
 
 #define STR(literal) ((struct str){"" literal "", sizeof(literal) - 1})
 #define STR_NONE ((struct str){NULL, 0})
+/* A constant that is a plain number, as a literal: for a sentence that names a limit, or SQL. */
+#define NUMBER_AS_TEXT(constant) NUMBER_TEXT_OF(constant)
+#define NUMBER_TEXT_OF(number) #number
 /* For printf("%.*s"). */
 #define STR_ARG(s) (int)(s).n, ((s).p ? (s).p : "")
 

@@ -128,6 +128,9 @@ void option_print_help(struct buf *to, const struct option *o);     /* a line, w
 enum setting_source { FROM_NOWHERE, FROM_FILE, FROM_ENVIRONMENT, FROM_COMMAND_LINE };
 
 /* The values of one run. Texts are the arena's. */
+#define OPERATOR_KEY_BYTES_LEAST 16
+#define OPERATOR_KEY_BYTES_MOST 8192 /* half of a request's head: beside other fields */
+
 struct settings {
     struct arena arena;
     enum command command;

@@ -3,6 +3,11 @@
 #include "cli/option.h"
 
 #include "domain/schedule.h"
+#include "store/store_open.h"
+
+#define NODE_NAME_SIZE NUMBER_AS_TEXT(NODE_NAME_BYTES)
+#define OPERATOR_KEY_SIZE                                                                          \
+    NUMBER_AS_TEXT(OPERATOR_KEY_BYTES_LEAST) " to " NUMBER_AS_TEXT(OPERATOR_KEY_BYTES_MOST)
 
 #define S (COMMAND_SERVE | COMMAND_CHECK)
 #define D COMMAND_DEMO
@@ -26,7 +31,8 @@ const struct option option_table[OPTION_COUNT] = {
                               "clusters in the same order.",
                               S, OPTION_IS_LIST},
     [OPTION_NODE_NAME] = {"node-name", "NAME", NULL,
-                          "Name of this node (at most 64 bytes) in the log and on the system page, "
+                          "Name of this node (at most " NODE_NAME_SIZE
+                          " bytes) in the log and on the system page, "
                           "if several share a database. Without it, the host name.",
                           S, 0},
     [OPTION_READ_REPLICA] =
@@ -140,10 +146,11 @@ const struct option option_table[OPTION_COUNT] = {
     [OPTION_ACCESS_LOG_PROBES] = {"access-log-probes", NULL, NULL,
                                   "Also log requests of /healthz, /readyz and /metrics.", S,
                                   OPTION_IS_RELOADED},
-    [OPTION_OPERATOR_KEY] =
-        {"operator-key", "KEY", NULL,
-         "An operator key with every scope (16 to 8192 visible ASCII characters).",
-         S | COMMAND_IMPORT | COMMAND_EXPORT | COMMAND_RECONCILE | COMMAND_USER, OPTION_IS_SECRET},
+    [OPTION_OPERATOR_KEY] = {"operator-key", "KEY", NULL,
+                             "An operator key with every scope (" OPERATOR_KEY_SIZE
+                             " visible ASCII characters).",
+                             S | COMMAND_IMPORT | COMMAND_EXPORT | COMMAND_RECONCILE | COMMAND_USER,
+                             OPTION_IS_SECRET},
     [OPTION_MASTER_KEY] = {"master-key", "KEY", NULL,
                            "Encrypts Callback Secrets at rest: 32 bytes as hex or base64. Without "
                            "it, a key file is created in the store's directory.",

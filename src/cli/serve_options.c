@@ -19,8 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define OPERATOR_KEY_BYTES_LEAST 16
-#define OPERATOR_KEY_BYTES_MOST (LIMIT_HEADER_BYTES / 2) /* beside other header fields */
+_Static_assert(OPERATOR_KEY_BYTES_MOST == LIMIT_HEADER_BYTES / 2, "as option.h says");
 
 static bool fail_value(struct settings *s, struct str *ret_why, enum option_id id, struct str value,
                        const char *why)

@@ -22,12 +22,12 @@ struct head_refusal {
 };
 
 #define TOO_LONG_TARGET                                                                            \
-    "the request target is too long (at most " LIMIT_AS_TEXT(LIMIT_TARGET_BYTES) " bytes)"
+    "the request target is too long (at most " NUMBER_AS_TEXT(LIMIT_TARGET_BYTES) " bytes)"
 /* The same over both: who asks may not know which one a proxy or a library speaks. */
 #define TOO_LONG_HEAD                                                                              \
-    "the head is too long (at most " LIMIT_AS_TEXT(                                                \
+    "the head is too long (at most " NUMBER_AS_TEXT(                                               \
         LIMIT_HEADER_BYTES) " bytes with its first line; over HTTP/2, each field counts 32 more)"
-#define TOO_MANY_FIELDS "too many header fields (at most " LIMIT_AS_TEXT(LIMIT_HEADERS) ")"
+#define TOO_MANY_FIELDS "too many header fields (at most " NUMBER_AS_TEXT(LIMIT_HEADERS) ")"
 
 enum head_scan_result { HEAD_MORE, HEAD_WHOLE, HEAD_REFUSED };
 

@@ -103,10 +103,11 @@ static void call_handler(struct conn *c, struct str body)
 }
 
 #define LONG_EXTENSION                                                                             \
-    "the extension of a chunk is too long (at most " LIMIT_AS_TEXT(                                \
+    "the extension of a chunk is too long (at most " NUMBER_AS_TEXT(                               \
         CHUNKED_EXTENSION_BYTES_MAX) " bytes)"
 #define LONG_TRAILERS                                                                              \
-    "the trailer fields are too long (at most " LIMIT_AS_TEXT(LIMIT_HEADER_BYTES) " bytes in all)"
+    "the trailer fields are too long (at most " NUMBER_AS_TEXT(LIMIT_HEADER_BYTES) " bytes in "    \
+                                                                                   "all)"
 
 /* Bytes of a chunked body; what is behind its end is the next request's. *ret_used. */
 static void take_chunked(struct conn *c, const char *p, size_t n, size_t *ret_used)

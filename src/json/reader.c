@@ -12,7 +12,7 @@
 
 #define NODES_AT_ONCE 64
 
-#define DEEPER_THAN(limit) "nested more than " LIMIT_AS_TEXT(limit) " levels deep"
+#define DEEPER_THAN(limit) "nested more than " NUMBER_AS_TEXT(limit) " levels deep"
 
 struct json_walk {
     struct arena *arena;
@@ -139,7 +139,7 @@ static bool walk_members(struct json_walk *w, struct json *parent, char close, i
     }
     for (;;) {
         if (++w->values > LIMIT_JSON_VALUES)
-            return fault(w, "there are more than " LIMIT_AS_TEXT(LIMIT_JSON_VALUES) " values",
+            return fault(w, "there are more than " NUMBER_AS_TEXT(LIMIT_JSON_VALUES) " values",
                          w->at);
         struct json *node = new_node(w);
         if (parent->type == JSON_OBJECT && !walk_member_name(w, node))

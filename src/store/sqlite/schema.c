@@ -8,9 +8,7 @@
 #define COUNT_COLUMN(name) ", " #name " INT NOT NULL"
 #define COUNT_COLUMNS DELIVERY_STATS_COLUMNS(COUNT_COLUMN)
 
-#define TEXT_OF(number) #number
-#define AS_TEXT(number) TEXT_OF(number)
-#define SET_APPLICATION_ID "PRAGMA application_id=" AS_TEXT(SCHEMA_APPLICATION_ID) ";"
+#define SET_APPLICATION_ID "PRAGMA application_id=" NUMBER_AS_TEXT(SCHEMA_APPLICATION_ID) ";"
 
 static const char version_1[] = SET_APPLICATION_ID
     "CREATE TABLE meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID;"
