@@ -21,7 +21,7 @@ struct answer {
     bool body_is_cut; /* it has more bytes than are kept */
     bool keep_alive;  /* the connection can be reused; known when the answer is complete */
     uint8_t interim_count;
-    bool in_status, status_over; /* of the status line: what follows is the status, was it */
+    bool in_status, status_over; /* the status is being read, has been */
     uint32_t status_digits;
     uint32_t head_bytes; /* up to headers_complete, with interim answers */
     uint32_t body_bytes; /* after that, with framing */

@@ -58,27 +58,30 @@ enum pg_fate pg_read_intraday(struct postgresql_store *s, struct pg *pg, void *i
     args_int(&pg->args, PG_INT8, (q->day + INTRADAY_DAYS + 1) * DAY_MS);
     int at = pg_query(
         pg, "WITH d AS (SELECT (occurred_ms-$3)/$4 AS slot,type,client_no,panelist_id,"
-            "revenue_micros AS r,reward_micros>0 AND revenue_micros>0 AS pays FROM event"
-            " WHERE account_no=$1 AND day=$2 AND NOT is_test AND accepted_ms<$5),"
-            "f AS (SELECT min(slot) AS slot FROM d WHERE type=1 GROUP BY client_no,panelist_id)"
+            "revenue_micros AS r,reward_micros>0 AND revenue_micros>0 AS pays,"
+            "accepted_ms>=$5 AS late FROM event"
+            " WHERE account_no=$1 AND day=$2 AND NOT is_test),"
+            "f AS (SELECT min(slot) AS slot FROM d WHERE type=1 AND NOT late"
+            " GROUP BY client_no,panelist_id)"
             "SELECT n.slot,n.starts,n.pays,coalesce(a.active,0),n.micros FROM"
             " (SELECT slot,count(*) FILTER (WHERE type=1) AS starts,"
-            "count(*) FILTER (WHERE pays) AS pays,sum(r)::text AS micros FROM d GROUP BY slot) n"
-            " LEFT JOIN (SELECT slot,count(*) AS active FROM f GROUP BY slot) a USING(slot)");
-    args_int(pg_args(pg), PG_INT4, q->account_no);
-    args_int(&pg->args, PG_INT4, q->day);
-    args_int(&pg->args, PG_INT8, (q->day + INTRADAY_DAYS + 1) * DAY_MS);
-    int whole = pg_query(pg, "SELECT NOT EXISTS(SELECT FROM event WHERE account_no=$1 AND day=$2"
-                             " AND NOT is_test AND accepted_ms>=$3)");
+            "count(*) FILTER (WHERE pays) AS pays,sum(r)::text AS micros FROM d WHERE NOT late "
+            "GROUP BY slot) n"
+            " LEFT JOIN (SELECT slot,count(*) AS active FROM f GROUP BY slot) a USING(slot)"
+            " UNION ALL SELECT -1,0,0,0,'0' WHERE EXISTS(SELECT FROM d WHERE late)");
     enum pg_fate fate = pg_end_read(pg);
     if (fate != PG_OK)
         return fate;
     const PGresult *r = pg_result(pg, at);
-    q->complete = pg_int(pg_result(pg, whole), 0, 0) != 0;
+    q->complete = true;
     memset(q->slots, 0, sizeof q->slots);
     for (int i = 0; i < PQntuples(r); i++) {
         int64_t slot = pg_int(r, i, 0);
-        ASSERT(slot >= 0 && slot < INTRADAY_SLOTS);
+        if (slot < 0) { /* an event came too late for any slot */
+            q->complete = false;
+            continue;
+        }
+        ASSERT(slot < INTRADAY_SLOTS);
         q->slots[slot] = (struct intraday_slot){
             .survey_starts = pg_int(r, i, 1),
             .conversions = pg_int(r, i, 2),

@@ -58,7 +58,7 @@ void apply_intraday_active(struct apply *a, int slot, int64_t count)
         a->intraday.slots[slot].active_panelists += count;
 }
 
-/* By a right clock nobody asks for a day of which an event was left out. */
+/* If the clock is right, these days are older than any that can be asked for. */
 void apply_intraday_left_out(struct apply *a)
 {
     int64_t day = a->intraday.whole_from_day;

@@ -105,7 +105,7 @@ void lookup_end_bodies(struct event_lookup *l)
 }
 
 /* A callback whose body is lost is passed over; all others go on. Lanes come back to it again and
- * again. */
+ * again, so it is not said each time. */
 static void note_damaged(struct event_lookup *l, uint64_t block, uint32_t segment)
 {
     int64_t now_us = timing_now_us();

@@ -44,7 +44,8 @@ void view_close(struct view *v); /* frees the memtables, too */
 bool view_key(struct view *v, struct key128 key, struct key_found *ret);
 /* True if the event's panelist has been erased; costs a look-up only after the first erasure. */
 bool view_is_erased(struct view *v, uint64_t id);
-/* The same of what SQLite has: an erasure that it has not got yet applies. Costs no look-up. */
+/* Of a callback that was read from SQLite: true if a memtable has the erasure of its panelist,
+ * which SQLite has not got yet. Costs no look-up. */
 bool view_has_erasure(const struct view *v, const struct callback *c);
 /* The state before an outcome, without a look-up in SQLite: the callback waited, or there would be
  * no outcome. Its number of attempts is unknown (-1): a greater stored one counts. */
