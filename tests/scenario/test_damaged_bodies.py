@@ -70,7 +70,7 @@ def test_a_panelist_of_the_row_can_be_erased(damaged):
 
 
 def test_waiting_callbacks_that_cannot_be_read_end_the_daemon(own_daemon, receiver):
-    """A lane that got no page would wait for ever, and nobody would see it."""
+    """Otherwise a whole loop of lanes would stand still, and nobody would see it."""
     receiver.answer = lambda request: 503
     daemon = own_daemon.start()
     account = Account(daemon, receiver.url)
