@@ -134,15 +134,20 @@ def context(certificate, *protocols):
 
 
 class Http2Client:
-    """A client of the daemon on one connection; what it is told is read only when it asks."""
+    """A client of the daemon on one connection; what it is told is read only when it asks.
+
+    OpenSSL makes no system call here. From OpenSSL 3.2 on, one that fails adds to the thread's queue of
+    errors, Python 3.13 leaves it there, and then the next read of another connection fails with it."""
 
     def __init__(self, port, ca_file, greeting=settings(), preface=PREFACE, source="127.0.0.1"):
         tls = ssl.create_default_context(cafile=ca_file)
         tls.set_alpn_protocols(["h2"])
-        self.s = tls.wrap_socket(socket.create_connection(("127.0.0.1", port), 30, (source, 0)),
-                                 server_hostname="localhost")
-        assert self.s.selected_alpn_protocol() == "h2"
-        self.frames, self.data, self.goaway, self.ended = [], b"", None, False
+        self.incoming, self.outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self.tls = tls.wrap_bio(self.incoming, self.outgoing, server_hostname="localhost")
+        self.s = socket.create_connection(("127.0.0.1", port), 30, (source, 0))
+        self._with_bytes(self.tls.do_handshake)
+        assert self.tls.selected_alpn_protocol() == "h2"
+        self.frames, self.data, self.goaway, self.ended = [], b"", None, None
         self.send(preface, greeting)
 
     def __enter__(self):
@@ -151,22 +156,41 @@ class Http2Client:
     def __exit__(self, *_):
         self.s.close()
 
+    def _with_bytes(self, step):
+        """step(), again whenever more bytes have come that it asked for."""
+        while True:
+            try:
+                return step()
+            except ssl.SSLWantReadError:
+                pass
+            finally:
+                self.s.sendall(self.outgoing.read())
+            more = self.s.recv(65536)
+            if more:
+                self.incoming.write(more)
+            else:
+                self.incoming.write_eof()
+
     def send(self, *parts):
         """What the daemon does not take any more is lost: its frames say why."""
+        data = b"".join(parts)
         try:
-            self.s.sendall(b"".join(parts))
+            if data:
+                self._with_bytes(lambda: self.tls.write(data))
         except OSError:
             pass
 
     def next_frame(self):
-        """(kind, flags, stream, payload), or None at the end."""
+        """(kind, flags, stream, payload), or None at the end: `ended` says how it came."""
         try:
             while len(self.data) < 9 or len(self.data) < 9 + int.from_bytes(self.data[:3], "big"):
-                more = self.s.recv(65536)
+                more = self._with_bytes(lambda: self.tls.read(65536))
                 if not more:
+                    self.ended = "closed"
                     return None
                 self.data += more
-        except (ConnectionResetError, ssl.SSLEOFError, BrokenPipeError):
+        except (ConnectionResetError, ssl.SSLEOFError, BrokenPipeError) as error:
+            self.ended = repr(error)
             return None
         end = 9 + int.from_bytes(self.data[:3], "big")
         head, payload, self.data = self.data[:9], self.data[9:end], self.data[end:]

@@ -265,7 +265,7 @@ def test_floods_end_their_connection_and_nobody_elses(d, account):
                 c.send(frames)
                 assert c.end() in codes, name
             neighbour.send(request(2 * i + 1))
-            assert neighbour.answer(2 * i + 1) == OK, name
+            assert (neighbour.answer(2 * i + 1), neighbour.goaway, neighbour.ended) == (OK, None, None), name
 
 
 def test_who_resets_now_and_then_is_served_on(d):
