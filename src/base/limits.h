@@ -82,6 +82,10 @@
     (4 << 20) /* of a connection's answers: no further stream begins                               \
                */
 #define LIMIT_HTTP2_CREDIT 1000
+/* In both directions: WINDOW_UPDATE frames that a DATA frame of ours may bring back, one for the
+ * stream and one for the connection, and more of a peer that pays back in steps. Further ones are
+ * as any other frame. */
+#define LIMIT_HTTP2_WINDOW_UPDATES(data_bytes) (2 + (int64_t)(data_bytes) / 64)
 #define LIMIT_ACCESS_LOG_BYTES (1 << 20) /* of lines not written yet: more are lost */
 
 /* Secrets of an app, or of a partner's messages, that rotations have left live: 409 beyond. */

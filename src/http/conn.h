@@ -102,6 +102,7 @@ struct conn {
     struct http2 *http2; /* it carries streams; NULL: HTTP/1.1, or a stream */
     bool is_stream, head_sent, end_sent;
     size_t unsent_bytes;     /* of `out`, as added to the carrier's */
+    int64_t window_since_ms; /* monotonic: it waits for more window; 0: it does not */
     size_t unread_bytes;     /* of a stream in ROOM: its windows are not given back yet */
     int32_t stream_id;       /* 0: nghttp2 has closed it */
     struct conn *carrier;    /* of a stream; NULL: closed and freed */

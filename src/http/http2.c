@@ -12,10 +12,11 @@
  * are never entered from a callback: there only frames are queued, and written when the callbacks'
  * caller (`processing`) is done, or by the timer.
  *
- * Floods: every frame but DATA with bytes of a body costs credit, so does a stream that ends
- * without having been answered (rapid resets, CVE-2023-44487); whatever of an answer goes out earns
- * some. Besides, nghttp2 bounds resets (1,000 at once, 33 a second), CONTINUATION (8 a block),
- * entries of SETTINGS (32), and acknowledgements that wait to be sent (1,000). */
+ * Floods: every frame but DATA with bytes of a body, and WINDOW_UPDATE that pays back, costs
+ * credit, so does a stream that ends without having been answered (rapid resets, CVE-2023-44487);
+ * whatever of an answer goes out earns some. Besides, nghttp2 bounds resets (1,000 at once, 33 a
+ * second), CONTINUATION (8 a block), entries of SETTINGS (32), and acknowledgements that wait to be
+ * sent (1,000). */
 #include "base/alloc.h"
 #include "http/http2_session.h"
 
@@ -173,9 +174,14 @@ void http2_drop_streams(struct conn *c)
 /* ---- frames in */
 
 /* DATA with bytes of a body costs nothing: the body has its own bounds. DATA of padding alone has
- * none, nor has what comes for a stream that is over. */
+ * none, nor has what comes for a stream that is over. WINDOW_UPDATE costs nothing where it pays
+ * back what was sent. */
 static bool is_free(struct http2 *h, const nghttp2_frame_hd *frame)
 {
+    if (frame->type == NGHTTP2_WINDOW_UPDATE && h->window_updates_due > 0) {
+        h->window_updates_due--;
+        return true;
+    }
     size_t least = frame->flags & NGHTTP2_FLAG_PADDED ? PADDING_MOST_BYTES + 1 : 1;
     return frame->type == NGHTTP2_DATA && frame->length >= least &&
            http2_stream_of(h, frame->stream_id);
@@ -419,6 +425,7 @@ static void on_flush_timer(struct timer *timer)
     struct http2 *h = CONTAINER_OF(timer, struct http2, flush_timer);
     CHECK_MAGIC(h, HTTP2_MAGIC);
     struct conn *c = h->conn;
+    http2_look_for_window(h);
     if (conn_flush(c))
         conn_settle(c);
 }
@@ -436,6 +443,7 @@ void http2_start(struct conn *c)
     h->magic = HTTP2_MAGIC;
     h->conn = c;
     h->credit = LIMIT_HTTP2_CREDIT;
+    h->piece_least_bytes = HTTP2_PIECE_BYTES;
     h->flush_timer.fire = on_flush_timer;
     ASSERT(nghttp2_session_server_new2(&h->session, callbacks, h, options) == 0);
     ASSERT(nghttp2_submit_settings(h->session, NGHTTP2_FLAG_NONE, settings, ARRAY_LEN(settings)) ==
@@ -472,6 +480,7 @@ void http2_received(struct conn *c, const char *p, size_t n)
     if (used < 0) /* not HTTP/2 at all, or a flood that nghttp2 has found */
         conn_drop(c);
     end_processing(h);
+    http2_look_for_window(h);
     if (conn_flush(c))
         conn_settle(c);
     conn_release(c);

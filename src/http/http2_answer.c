@@ -1,10 +1,52 @@
 /* HTTP/2: the text of an answer's head becomes header fields, and what is behind it leaves in DATA
- * as the client's windows allow. */
+ * as the client's windows allow.
+ *
+ * A client that pays its windows back frame by frame must not lead to ever smaller frames, as with
+ * TCP's silly windows (RFC 9293, section 3.8.6.2.1). So what the windows let through waits while it
+ * is neither the whole rest, nor HTTP2_PIECE_BYTES, nor half of the window that a stream begins
+ * with. It waits for PIECE_WAIT_MS at most: there are clients that pay back only when nothing of
+ * the window is left. Pieces as small as theirs then wait no more, until the windows let
+ * HTTP2_PIECE_BYTES through. */
 #include "http/http2_session.h"
 
 #define ANSWER_FIELDS_MAX 64
-#define CREDIT_OF_DATA 4 /* the acknowledging WINDOW_UPDATEs, and a PING */
+#define CREDIT_OF_DATA 4
 #define CREDIT_OF_ANSWER 50
+#define PIECE_WAIT_MS 200
+
+/* room: what the windows let through now. */
+static bool waits_for_window(struct http2 *h, struct conn *s, size_t left, size_t room)
+{
+    uint32_t window =
+        nghttp2_session_get_remote_settings(h->session, NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE);
+    int64_t now = loop_mono_ms(s->request.loop);
+    if (room >= HTTP2_PIECE_BYTES)
+        h->piece_least_bytes = HTTP2_PIECE_BYTES;
+    if (room >= left || room >= h->piece_least_bytes || room >= window - window / 2) {
+        s->window_since_ms = 0;
+        return false;
+    }
+    if (s->window_since_ms == 0)
+        s->window_since_ms = now;
+    int64_t until = s->window_since_ms + PIECE_WAIT_MS;
+    if (now < until) {
+        if (!h->flush_timer.heap_place)
+            loop_timer_set(s->request.loop, &h->flush_timer, until);
+        return true;
+    }
+    h->piece_least_bytes = room;
+    s->window_since_ms = 0;
+    return false;
+}
+
+void http2_look_for_window(struct http2 *h)
+{
+    for (struct link *at = h->streams.first; at; at = at->next) {
+        struct conn *s = CONTAINER_OF(at, struct conn, stream_link);
+        if (s->window_since_ms)
+            (void)nghttp2_session_resume_data(h->session, s->stream_id); /* it may have ended */
+    }
+}
 
 static ssize_t read_answer(nghttp2_session *session, int32_t id, uint8_t *to, size_t room,
                            uint32_t *flags, nghttp2_data_source *source, void *context)
@@ -15,6 +57,8 @@ static ssize_t read_answer(nghttp2_session *session, int32_t id, uint8_t *to, si
     if (!s)
         return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
     size_t left = s->out.n - s->out_at, n = left < room ? left : room;
+    if (waits_for_window(h, s, left, room))
+        return NGHTTP2_ERR_DEFERRED;
     if (n)
         memcpy(to, s->out.p + s->out_at, n);
     s->out_at += n;
@@ -49,6 +93,8 @@ int http2_on_frame_send(nghttp2_session *session, const nghttp2_frame *frame, vo
     if (!s || (frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA))
         return 0;
     bool taken = !conn_out_waits(s);
+    if (frame->hd.type == NGHTTP2_DATA)
+        h->window_updates_due += LIMIT_HTTP2_WINDOW_UPDATES(frame->hd.length);
     /* A client that opens its window byte by byte earns nothing. */
     if (frame->hd.type == NGHTTP2_DATA && (taken || frame->hd.length >= 1024))
         http2_earn(h, CREDIT_OF_DATA);

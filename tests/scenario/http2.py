@@ -41,6 +41,15 @@ def rst(stream, code):
     return frame(RST_STREAM, 0, stream, struct.pack(">I", code))
 
 
+def window_update(stream, n):
+    return frame(WINDOW_UPDATE, 0, stream, struct.pack(">I", n))
+
+
+def paid_back(stream, data):
+    """For a DATA frame, at once: its stream's window and the connection's."""
+    return window_update(0, len(data)) + window_update(stream, len(data)) if data else b""
+
+
 def goaway(last, code=NO_ERROR):
     return frame(GOAWAY, 0, 0, struct.pack(">II", last, code))
 
@@ -71,12 +80,15 @@ class Connection:
         length = int.from_bytes(head[:3], "big")
         return head[3], head[4], int.from_bytes(head[5:], "big"), self.read(length)
 
-    def request(self):
-        """The stream of the next request that is here whole; SETTINGS are acknowledged."""
+    def request(self, pays=lambda stream, data: b""):
+        """The stream of the next request that is here whole; SETTINGS are acknowledged. pays: what is sent
+        for each DATA frame."""
         while True:
-            kind, flags, stream, _ = self.next_frame()
+            kind, flags, stream, payload = self.next_frame()
             if kind == SETTINGS and not flags & ACK:
                 self.send(frame(SETTINGS, ACK))
+            if kind == DATA:
+                self.send(pays(stream, payload))
             if kind in (DATA, HEADERS) and flags & END_STREAM:
                 self.server.requests += 1
                 return stream

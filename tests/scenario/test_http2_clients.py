@@ -282,6 +282,26 @@ def test_a_window_that_is_opened_byte_by_byte(d):
         assert c.end() == CALM
 
 
+@pytest.mark.parametrize("window", [300, 3000, 65535])
+def test_paying_back_each_frame_is_no_flood(d, window):
+    whole = d.api().get("/openapi.json").body
+    with d.client(greeting=settings(window=window)) as c:
+        for first in range(1, 81, 16):  # as many at once as no answer is refused for
+            streams = range(first, first + 16, 2)
+            left = set(streams)
+
+            def is_last(kind, flags, stream, payload):
+                if kind == DATA:
+                    c.send(http2.paid_back(stream, payload))
+                if flags & END_STREAM and kind == DATA or kind == RST_STREAM:
+                    left.remove(stream)
+                return not left
+
+            c.send(*[request(s, "GET", "/openapi.json") for s in streams])
+            assert c.read_until(is_last), (c.goaway, c.ended)
+            assert all(c.answer(s) == whole for s in streams)
+
+
 def test_who_does_not_read_holds_little_memory(d, account):
     """Each connection holds what the first streams are answered; further ones are refused."""
     before = d.resident_kib()

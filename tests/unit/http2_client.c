@@ -108,19 +108,13 @@ static uint32_t number_at(const char *p)
     return (uint32_t)u[0] << 24 | (uint32_t)u[1] << 16 | (uint32_t)u[2] << 8 | u[3];
 }
 
-#define PAID_BACK_LEAST 16384
-
-/* In large parts, as clients do: a window that is paid back by each frame falls into ever smaller
- * ones, which the server takes for a flood. */
 static void pay_back(struct client *c, uint32_t stream, size_t n)
 {
-    c->unpaid += n;
-    if (c->unpaid < PAID_BACK_LEAST)
+    if (n == 0)
         return;
-    add_number_frame(c, NGHTTP2_WINDOW_UPDATE, 0, (uint32_t)c->unpaid);
-    add_number_frame(c, NGHTTP2_WINDOW_UPDATE, stream, (uint32_t)c->unpaid);
+    add_number_frame(c, NGHTTP2_WINDOW_UPDATE, 0, (uint32_t)n);
+    add_number_frame(c, NGHTTP2_WINDOW_UPDATE, stream, (uint32_t)n);
     (void)send_out(c);
-    c->unpaid = 0;
 }
 
 static void take_frame(struct client *c, const char *p, size_t n)
@@ -131,6 +125,8 @@ static void take_frame(struct client *c, const char *p, size_t n)
     ASSERT(stream < CLIENT_STREAMS);
     if (type == NGHTTP2_HEADERS)
         take_fields(c, stream, payload, n);
+    c->data_frames += type == NGHTTP2_DATA;
+    c->data_bytes += type == NGHTTP2_DATA ? (int64_t)n : 0;
     if (type == NGHTTP2_DATA)
         buf_add(&c->streams[stream].body, payload, n < 4096 ? n : 4096);
     if (type == NGHTTP2_DATA && c->window_opened)

@@ -18,8 +18,8 @@ struct client {
     struct buf in, out;
     bool ended;         /* by the server, or by its silence */
     int goaway;         /* its code; -1: none came */
-    bool window_opened; /* everything that comes is paid back; for one stream */
-    size_t unpaid;
+    bool window_opened; /* each frame is paid back at once */
+    int64_t data_frames, data_bytes;
     struct {
         int status, reset; /* reset: the code; -1: none came */
         bool ended;
