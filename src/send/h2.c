@@ -12,9 +12,10 @@
 #include <stdlib.h>
 
 #define H2_MAGIC 0x48325345u
-#define FIRST_STREAMS 100  /* the recommended minimum for peers (RFC 9113, section 6.5.2) */
-#define HEADERS_MOST 32    /* in one request */
-#define RESET_FRAMES 64    /* that may still arrive after a stream was reset */
+#define FIRST_STREAMS 100 /* the recommended minimum for peers (RFC 9113, section 6.5.2) */
+#define HEADERS_MOST 32   /* in one request */
+#define RESET_FRAMES 64   /* that may still arrive after a stream was reset */
+#define WINDOW_UPDATE_BYTES 13
 #define HEADER_OVERHEAD 32 /* per line, added to its size (RFC 9113, section 10.5.1) */
 
 struct h2 {
@@ -24,6 +25,7 @@ struct h2 {
     uint32_t open;
     uint32_t first_streams;          /* allowed until the peer's SETTINGS come */
     int64_t idle_frames, idle_bytes; /* below 0: allowance for streams that were reset here */
+    int64_t window_updates_due;      /* by what was sent: they are not idle */
     bool settings_came, leaving, gave_up;
     uint32_t leaving_code, gave_up_code;
     const char *why; /* the reason of h2_broken found here, */
@@ -84,11 +86,22 @@ static const char *frame_name(uint8_t type)
     return type < ARRAY_LEN(names) ? names[type] : "unknown";
 }
 
+static void uncount_idle_bytes(struct h2 *h2, size_t n)
+{
+    if (h2->idle_bytes > 0)
+        h2->idle_bytes -= (int64_t)n < h2->idle_bytes ? (int64_t)n : h2->idle_bytes;
+}
+
 static int on_begin_frame(nghttp2_session *session, const nghttp2_frame_hd *frame, void *context)
 {
     struct h2 *h2 = context;
     (void)session;
     h2->last_frame = frame->type;
+    if (frame->type == NGHTTP2_WINDOW_UPDATE && h2->window_updates_due > 0) {
+        h2->window_updates_due--;
+        uncount_idle_bytes(h2, WINDOW_UPDATE_BYTES);
+        return 0;
+    }
     if (++h2->idle_frames <= LIMIT_HTTP2_FRAMES_IDLE)
         return 0;
     h2->why = "it floods the connection with frames that say nothing";
@@ -218,8 +231,7 @@ static int on_data(nghttp2_session *session, uint8_t flags, int32_t id, const ui
     struct h2_stream *stream = stream_of(h2, id);
     (void)flags;
     ASSERT(nghttp2_session_consume_connection(session, n) == 0);
-    if (h2->idle_bytes > 0) /* the windows bound these */
-        h2->idle_bytes -= (int64_t)n < h2->idle_bytes ? (int64_t)n : h2->idle_bytes;
+    uncount_idle_bytes(h2, n); /* the windows bound these */
     if (!stream)
         return 0;
     stream->body_bytes += (uint32_t)n;
@@ -286,12 +298,14 @@ static int on_stream_close(nghttp2_session *session, int32_t id, uint32_t code, 
 
 static int on_frame_send(nghttp2_session *session, const nghttp2_frame *frame, void *context)
 {
+    struct h2 *h2 = context;
     struct h2_stream *stream = NULL;
     (void)session;
     if (frame->hd.stream_id != 0)
         stream = stream_of(context, frame->hd.stream_id);
+    if (frame->hd.type == NGHTTP2_DATA)
+        h2->window_updates_due += LIMIT_HTTP2_WINDOW_UPDATES(frame->hd.length);
     if (frame->hd.type == NGHTTP2_GOAWAY) { /* nghttp2 sends it if the peer breaks a rule */
-        struct h2 *h2 = context;
         h2->gave_up = true;
         h2->gave_up_code = frame->goaway.error_code;
     }

@@ -378,6 +378,26 @@ def test_window_that_stays_shut(field):
     assert attempt["Class"] == "timeout" and "window stayed shut" in attempt["Detail"]
 
 
+def paid_back_in_steps(stream, data):
+    return b"".join(http2.paid_back(stream, data[i:i + 128]) for i in range(0, len(data), 128))
+
+
+@pytest.mark.parametrize("window, pays", [
+    (1, http2.paid_back), (100, http2.paid_back), (8192, paid_back_in_steps)])
+def test_small_windows_get_whole_callbacks(field, window, pays):
+    def behave(c):
+        while True:
+            c.send(headers(c.request(pays), 200))
+    name = "small-%d-%s" % (window, pays.__name__)
+    account = field.account(name, field.server(behave, settings(window=window)).url(), TimeoutSeconds=30)
+    api = field.daemon.api()
+    for i in range(3):  # the first one may leave before the window is known
+        api.events([account.event("%s-%d-%d" % (name, i, k), SessionId="x" * 1024) for k in range(5)])
+        for k in range(5):
+            found = api.wait_state("%s-%d-%d" % (name, i, k), account.partner_id, "delivered")
+            assert len(found["Attempts"]) == 1, found["Attempts"]
+
+
 def test_a_body_that_does_not_end_delays_no_success(field):
     """It is a success by its headers: a crash while the body comes makes no duplicate. The connection goes on."""
     def behave(c):
