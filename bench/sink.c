@@ -1,10 +1,11 @@
 /* A receiver for benchmarks that tells how old a callback is when it arrives: bench/load.c puts
  * the time of sending, in microseconds, at the front of each PanelistId.
  *
- *     sink PORT
+ *     sink PORT [FILE]
  *
  * One thread on 127.0.0.1, keep-alive, each POST answered 200 at once. GET answers with the ages
- * since the last GET: {"count":n,"p50_us":..,"p99_us":..,"max_us":..}. */
+ * since the last GET: {"count":n,"p50_us":..,"p99_us":..,"max_us":..}. FILE gets a line for each
+ * callback: when it arrived and how old it was, in microseconds, and its RewardId. */
 #include "base/alloc.h"
 #include "base/buf.h"
 
@@ -25,6 +26,7 @@ struct peer {
 
 static int64_t *ages_us;
 static size_t age_count, age_capacity;
+static FILE *arrivals;
 
 static int64_t now_us(void)
 {
@@ -33,14 +35,25 @@ static int64_t now_us(void)
     return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
+/* Where the text of that member begins; NULL if there is none. */
+static const char *text_of(const char *body, const char *member)
+{
+    const char *found = strstr(body, member);
+    return found ? found + strlen(member) : NULL;
+}
+
 static void note(const char *body, int64_t at_us)
 {
-    static const char name[] = "\"PanelistId\":\"";
-    const char *found = strstr(body, name);
-    if (!found)
+    const char *panelist = text_of(body, "\"PanelistId\":\"");
+    const char *reward = text_of(body, "\"RewardId\":\"");
+    if (!panelist)
         return;
+    int64_t age_us = at_us - strtoll(panelist, NULL, 10);
     ages_us = xgrow(ages_us, &age_capacity, age_count + 1, sizeof *ages_us);
-    ages_us[age_count++] = at_us - strtoll(found + sizeof name - 1, NULL, 10);
+    ages_us[age_count++] = age_us;
+    if (arrivals && reward)
+        fprintf(arrivals, "%lld %lld %.*s\n", (long long)at_us, (long long)age_us,
+                (int)strcspn(reward, "\""), reward);
 }
 
 static int by_age(const void *x, const void *y)
@@ -90,6 +103,8 @@ static void serve(struct peer *p, int64_t at_us)
         } else {
             struct buf ages = {0};
             print_ages(&ages);
+            if (arrivals)
+                fflush(arrivals);
             answer(p->fd, buf_c(&ages));
             buf_free(&ages);
         }
@@ -128,8 +143,12 @@ static void take_peer(int epoll, int listener)
 int main(int argc, char **argv)
 {
     if (argc < 2) {
-        fprintf(stderr, "usage: sink PORT\n");
+        fprintf(stderr, "usage: sink PORT [FILE]\n");
         return 2;
+    }
+    if (argc > 2 && !(arrivals = fopen(argv[2], "w"))) {
+        perror(argv[2]);
+        return 1;
     }
     struct sockaddr_in at = {.sin_family = AF_INET,
                              .sin_port = htons((uint16_t)strtol(argv[1], NULL, 10))};
