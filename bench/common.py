@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-BUILD = ROOT / "build"
+BUILD = Path(os.environ.get("POSTBACKD_BIN", ROOT / "build" / "postbackd")).parent
 KEY = "operator-key-for-benchmarks-0123456789"
 MASTER_KEY = "6d61737465722d6b65792d666f722d62656e63686d61726b732d3031323334ab"  # for stores without a folder
 CORES = sorted(os.sched_getaffinity(0))

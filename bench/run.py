@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-NAMES = sorted(p.stem for p in HERE.glob("*.py") if p.stem not in ("run", "common", "database"))
+NAMES = sorted(p.stem for p in HERE.glob("*.py") if p.stem not in ("run", "common", "database", "database_fill"))
 
 
 def main():
