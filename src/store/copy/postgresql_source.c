@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "store/postgresql/key_page.h"
 #include "store/postgresql/pg_migrate.h"
 #include "store/postgresql/pg_row.h"
 
@@ -234,7 +235,7 @@ static int ask_keys(struct postgresql_source *s, struct copy_chunk *c)
     }
     args_table(pg_args(&s->pg), &s->table);
     return pg_query(&s->pg, "SELECT u.i,k.content,k.event_no FROM unnest($1,$2,$3) AS u(i,a,k)"
-                            " JOIN event_key k ON k.account_no=u.a AND k.key=u.k");
+                            " CROSS JOIN LATERAL " FIND_KEY("u.a", "u.k") " k");
 }
 
 /* By runs of consecutive events of one account in the chunk. */

@@ -3,6 +3,7 @@
 #include "store/postgresql/change_log.h"
 #include "store/postgresql/fetch_rows.h"
 #include "store/postgresql/handover.h"
+#include "store/postgresql/key_page.h"
 
 #include <stdio.h>
 
@@ -139,8 +140,8 @@ enum pg_fate pg_resend(struct postgresql_store *s, struct pg *pg, void *what)
     pg_begin(pg, false);
     args_int(pg_args(pg), PG_INT4, resend->account_no);
     args_key(&pg->args, event_key(&s->secret, resend->account_no, resend->event_id));
-    int at = pg_query(pg, "SELECT event_no," PERIOD_OF_EVENT(
-                              "$1", "event_no") " FROM event_key WHERE account_no=$1 AND key=$2");
+    int at = pg_query(pg, "SELECT k.event_no," PERIOD_OF_EVENT(
+                              "$1", "k.event_no") " FROM " FIND_KEY("$1", "$2") " k");
     enum pg_fate fate = pg_sync(pg);
     if (fate != PG_OK)
         return fate;

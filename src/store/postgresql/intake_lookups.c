@@ -1,6 +1,7 @@
 /* The look-ups for a group of events. They run after the accounts' rows are locked, in the same
  * trip: any other transaction that accepts events of these accounts has committed by then, or
  * waits. */
+#include "store/postgresql/key_page.h"
 #include "store/postgresql/pg_intake.h"
 
 #include "domain/acceptance.h"
@@ -51,8 +52,8 @@ static void ask_keys(struct pg_intake *in)
     args_table(pg_args(in->pg), &t);
     in->at_keys = pg_query_prepared(
         in->pg, "SELECT u.i,k.content,k.event_no," PERIOD_OF_EVENT(
-                    "u.a", "k.event_no") " FROM unnest($1,$2,$3) AS u(i,a,k) JOIN event_key k ON "
-                                         "k.account_no=u.a AND k.key=u.k");
+                    "u.a", "k.event_no") " FROM unnest($1,$2,$3) AS u(i,a,k) CROSS JOIN "
+                                         "LATERAL " FIND_KEY("u.a", "u.k") " k");
     table_free(&t);
 }
 

@@ -1,5 +1,6 @@
 /* Short reads: reports, objects, one callback, the log of callbacks. */
 #include "store/postgresql/fetch_rows.h"
+#include "store/postgresql/key_page.h"
 #include "store/postgresql/postgresql_store.h"
 
 #include "base/alloc.h"
@@ -116,8 +117,8 @@ static enum pg_fate find_key(struct postgresql_store *s, struct pg *pg, uint32_t
         return PG_OK;
     args_int(pg_args(pg), PG_INT4, account_no);
     args_key(&pg->args, event_key(&s->secret, account_no, event_id));
-    int at = pg_query(pg, "SELECT event_no," PERIOD_OF_EVENT(
-                              "$1", "event_no") " FROM event_key WHERE account_no=$1 AND key=$2");
+    int at = pg_query(pg, "SELECT k.event_no," PERIOD_OF_EVENT(
+                              "$1", "k.event_no") " FROM " FIND_KEY("$1", "$2") " k");
     enum pg_fate fate = pg_sync(pg);
     if (fate != PG_OK)
         return fate;

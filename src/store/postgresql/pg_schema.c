@@ -30,6 +30,12 @@ static const char *const version_1[] = {
     " event_no bigint NOT NULL, PRIMARY KEY(account_no,key)) PARTITION BY HASH(account_no)",
     "DO $$ BEGIN FOR i IN 0..15 LOOP EXECUTE format('CREATE TABLE event_key_%s PARTITION OF"
     " event_key FOR VALUES WITH (MODULUS 16, REMAINDER %s)', i, i); END LOOP; END $$",
+    /* Most keys, packed (key_page.h). PLAIN: hashes cannot be compressed, and stay in the row. */
+    "CREATE TABLE key_page(account_no int, first uuid, keys bytea NOT NULL,"
+    " PRIMARY KEY(account_no,first))",
+    "ALTER TABLE key_page ALTER COLUMN keys SET STORAGE PLAIN",
+    "CREATE TABLE key_pack(account_no int PRIMARY KEY, last_event_no bigint NOT NULL,"
+    " packed bigint NOT NULL) WITH (fillfactor=50)",
     /* Wide columns first, so that alignment leaves no gaps; keys, too: two numbers of 4 bytes, then
      * one of 8. Rows are kept for ever: what may be NULL here is 0 or false then, which takes no
      * space, as it is for nearly every final callback. `counted` NULL: as the state says. */

@@ -1,7 +1,15 @@
 /* The threads that read: each runs its requests in order. */
+#include "store/postgresql/pack_keys.h"
 #include "store/postgresql/postgresql_store.h"
 
+#include "base/log.h"
+
 #include <stdlib.h>
+
+/* Keys are packed by one thread of the first node, between two scans: for a quarter of its time, as
+ * the pause behind a slice is three times as long as the slice took. */
+#define PACK_LOOK_MS 10000
+#define PACK_PAUSE_TIMES 3
 
 /* --- reads ------------------------------------------------------------------------------------ */
 
@@ -23,13 +31,41 @@ static pg_work work_of(enum request_kind kind)
     }
 }
 
+static bool packs_keys(const struct pg_reader *reader)
+{
+    return reader->is_scans && reader->number == PG_READERS - 1;
+}
+
+/* Returns how long to wait before the next slice. */
+static int64_t pack_slice(struct pg_reader *reader, struct key_packer *packer)
+{
+    struct postgresql_store *s = reader->store;
+    bool idle = true;
+    if (!leases_first(&s->nodes.leases) || !pg_store_connect(s, &reader->pg))
+        return PACK_LOOK_MS;
+    int64_t begin_ms = env_mono_ms(env_real());
+    enum pg_fate fate = pack_keys(&reader->pg, packer, false, &idle);
+    if (fate == PG_REFUSED)
+        log_warning("keys_not_packed", LOG_STR("why", buf_str(&reader->pg.why)));
+    if (fate != PG_OK || idle)
+        return PACK_LOOK_MS;
+    return 1 + PACK_PAUSE_TIMES * (env_mono_ms(env_real()) - begin_ms);
+}
+
 static void read_all(struct pg_reader *reader)
 {
     struct postgresql_store *s = reader->store;
     struct queue *from = reader->is_scans ? &s->to_scans : &s->to_reads;
+    struct key_packer packer = {0};
+    int64_t wait_ms = packs_keys(reader) ? PACK_LOOK_MS : -1;
     for (;;) {
-        struct request *r = queue_take_turn(from, reader->number, -1);
+        struct request *r = queue_take_turn(from, reader->number, wait_ms);
+        if (!r) {
+            wait_ms = pack_slice(reader, &packer);
+            continue;
+        }
         if (r->kind == REQUEST_STOP) {
+            key_packer_free(&packer);
             free(r);
             return;
         }
