@@ -4,9 +4,11 @@
 
 #include "base/alloc.h"
 #include "memory_store/memory_store.h"
+#include "store/postgresql/pack_keys.h"
 
 #include <dirent.h>
 #include <libpq-fe.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,8 +127,35 @@ static void opener_sqlite(struct subject *ret)
 
 /* --- PostgreSQL, in the database that SCENARIO_POSTGRESQL names ------------------------------- */
 
+/* Packs each key as soon as it is there, so that all tests find keys in both tables. */
+static void *pack_for_ever(void *uri)
+{
+    struct pg pg;
+    struct key_packer packer = {0};
+    pg_init(&pg, uri);
+    for (bool idle = true;; idle = true) {
+        if (!pg_connect(&pg) || pack_keys(&pg, &packer, true, &idle) != PG_OK || idle)
+            nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
+    return NULL;
+}
+
+static void pack_keys_of(const char *uri)
+{
+    static const char *packed[2];
+    pthread_t thread;
+    for (size_t i = 0; i < ARRAY_LEN(packed) && packed[i] != uri; i++) {
+        if (packed[i])
+            continue;
+        packed[i] = uri;
+        ASSERT(pthread_create(&thread, NULL, pack_for_ever, (void *)(uintptr_t)uri) == 0);
+        return;
+    }
+}
+
 static struct store *open_postgresql(struct subject *s)
 {
+    pack_keys_of(s->context);
     struct postgresql_store_options o = {
         .uri = s->context,
         .env = &s->env->env,
@@ -213,6 +242,8 @@ static struct store *open_clusters(struct subject *s)
 {
     const struct both *both = s->context;
     const char *uris[] = {both->first, both->second};
+    pack_keys_of(both->first);
+    pack_keys_of(both->second);
     struct clusters_store_options o = {
         .uris = uris,
         .uri_count = 2,

@@ -296,6 +296,20 @@ plant("bundle_asked_beside_its_bundle", "keys", "what became a bundle of a highe
 plant("bundle_filter_asked_for_another_key", "keys", "a bundle's filter is asked for other bits than it has",
       K, "*key = bundle_filter_key(*key, set->slice_bits);", "", "unit key_sets")
 
+# --- packed keys on PostgreSQL -------------------------------------------------------------------
+
+P = "src/store/postgresql/pack_keys.c"
+ON_KEYS = "on-postgresql tests/conformance/postgresql_keys"
+plant("packed_keys_not_looked_up", "packed keys", "a packed EventId counts as new",
+      "src/store/postgresql/key_page.h", "p.at%16=1", "p.at%16=17", ON_POSTGRESQL)
+plant("page_before_a_slice_stays", "packed keys", "a slice leaves the page that its first key falls into", P,
+      "first>=coalesce((SELECT first", "first>=coalesce((SELECT NULL::uuid", ON_KEYS)
+plant("two_pack_one_account", "packed keys", "two nodes pack an account at the same time", P,
+      "DO UPDATE SET packed=key_pack.packed", "DO NOTHING", ON_KEYS)
+plant("new_keys_of_a_slice_dropped", "packed keys", "keys that came while a slice was found are deleted", P,
+      "p->count = 0;\n    read_rows(p, pg_result(pg, rows));", "read_rows(p, pg_result(pg, rows));\n    p->count = 0;",
+      ON_KEYS)
+
 # --- fences --------------------------------------------------------------------------------------
 
 plant("fence_not_checked", "fences", "outcomes under an old fence are stored",
