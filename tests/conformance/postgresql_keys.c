@@ -218,6 +218,64 @@ static void *pack_until_ended(void *none)
     return none;
 }
 
+struct one_pass {
+    struct key128 from;
+    pthread_t thread;
+};
+
+static void *pack_from(void *one_pass)
+{
+    const struct one_pass *pass = one_pass;
+    struct key_packer packer = {.account_no = 1, .under_way = true, .from = pass->from};
+    struct pg own;
+    bool idle;
+    connect_to(&own);
+    CHECK(pack_keys(&own, &packer, true, &idle) == PG_OK);
+    key_packer_free(&packer);
+    pg_close(&own);
+    return NULL;
+}
+
+#define HELD_UP "SELECT count(*) FROM pg_locks WHERE NOT granted"
+
+/* Two nodes pack different keys that fall into the same page, at the same time: the second one must
+ * see what the first has made of it. Whoever does not ask for the account's row before is held up
+ * behind it with the page in hand. */
+static void two_pack_into_one_page(void)
+{
+    struct pg holder;
+    struct one_pass passes[2] = {{.from = {0, 0}}, {.from = {31, 0}}};
+    begin();
+    for (uint64_t i = 0; i < 60; i += i == 29 ? 3 : 1)
+        know(0, (struct key128){i, i});
+    add_known(&pg, 0, 0);
+    pack_all();
+    know(0, (struct key128){30, 0});
+    know(0, (struct key128){31, 1});
+    connect_to(&holder);
+    for (size_t i = 0; i < 2; i++) {
+        size_t first = known_count[0] - 2 + i, all = known_count[0];
+        known_count[0] = first + 1;
+        add_known(&pg, 0, first);
+        known_count[0] = all;
+        if (i == 0) {
+            pg_begin(&holder, false);
+            pg_exec(&holder, "SELECT 1 FROM key_pack WHERE account_no=1 FOR UPDATE");
+            ASSERT(pg_sync(&holder) == PG_OK);
+        }
+        ASSERT(pthread_create(&passes[i].thread, NULL, pack_from, &passes[i]) == 0);
+        while (number(HELD_UP) < (int64_t)i + 1)
+            ;
+    }
+    pg_rollback(&holder);
+    for (size_t i = 0; i < 2; i++)
+        ASSERT(pthread_join(passes[i].thread, NULL) == 0);
+    check_known();
+    CHECK_EQ_INT(number(UNPACKED), 0);
+    pg_close(&holder);
+    pg_close(&pg);
+}
+
 /* Nodes that both believe to be the first, intake between, and connections that end anywhere. */
 static void two_pack_at_once_and_are_cut(void)
 {
@@ -290,6 +348,7 @@ int main(void)
     RUN(keys_are_found_after_each_pass);
     RUN(keys_at_the_edges_are_found);
     RUN(an_account_waits_until_it_has_enough);
+    RUN(two_pack_into_one_page);
     RUN(two_pack_at_once_and_are_cut);
     RUN(a_damaged_page_stays_and_others_are_packed);
     RUN(a_key_in_both_tables_stays);
