@@ -105,6 +105,11 @@ static bool check_pair(struct move *m)
                       "--to: the database is cluster %" PRId64 " of the installation, --store is"
                       " cluster %" PRId64,
                       to->cluster, from->cluster);
+    if (strcmp(from->database, to->database) != 0)
+        return refuse(m,
+                      "--to: the database is called %s, that of --store is called %s: daemons name"
+                      " both servers in one URI, with one database",
+                      to->database, from->database);
     if (strcmp(from->schema, to->schema) != 0)
         return refuse(m, "--to: its tables would be in the schema %s, those of --store are in %s",
                       to->schema, from->schema);

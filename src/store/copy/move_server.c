@@ -71,13 +71,15 @@ static bool look_at_objects(struct move_server *s)
              "to_regproc('" PG_MOVE_NAME ".refuse') IS NOT NULL,"
              "EXISTS(SELECT FROM pg_publication WHERE pubname='" PG_MOVE_NAME "'),"
              "EXISTS(SELECT FROM pg_subscription WHERE %s),"
-             "(SELECT pg_get_userbyid(relowner)::text FROM pg_class WHERE oid=to_regclass('meta'))",
+             "(SELECT pg_get_userbyid(relowner)::text FROM pg_class WHERE oid=to_regclass('meta')),"
+             "current_database()::text",
              its_sub))
         return false;
     const PGresult *r = pg_result(&s->pg, 0);
     copy_text(s->identity, sizeof s->identity, pg_str(r, 0, 0));
     copy_text(s->schema, sizeof s->schema, pg_str(r, 0, 1));
     copy_text(s->owner, sizeof s->owner, pg_str(r, 0, 7));
+    copy_text(s->database, sizeof s->database, pg_str(r, 0, 8));
     s->clock_ms = pg_int(r, 0, 2) - env_mono_ms(env_real());
     s->has_tables = pg_int(r, 0, 3) != 0;
     s->fenced = pg_int(r, 0, 4) != 0;

@@ -18,8 +18,8 @@ struct move_server {
     const char *option; /* "--store" or "--to": what messages call it */
     struct pg pg;
     char identity[48]; /* of the database: the server's identifier and its number there */
-    char schema[64];   /* where its tables are */
-    char owner[64];    /* of its tables; empty: there are none */
+    char database[64], schema[64]; /* their names; the schema is where its tables are */
+    char owner[64];                /* of its tables; empty: there are none */
     struct hash_secret secret;
     int64_t clock_ms; /* how far the server's clock is ahead of this process's monotonic one */
     int64_t cluster;

@@ -139,7 +139,7 @@ enum pg_fate pg_resend(struct postgresql_store *s, struct pg *pg, void *what)
     }
     pg_begin(pg, false);
     args_int(pg_args(pg), PG_INT4, resend->account_no);
-    args_key(&pg->args, event_key(&s->secret, resend->account_no, resend->event_id));
+    args_key(&pg->args, event_key(&s->identity.secret, resend->account_no, resend->event_id));
     int at = pg_query(pg, "SELECT k.event_no," PERIOD_OF_EVENT(
                               "$1", "k.event_no") " FROM " FIND_KEY("$1", "$2") " k");
     enum pg_fate fate = pg_sync(pg);

@@ -113,17 +113,51 @@ static PGconn *open_connection(const struct pg *pg, const struct pg_host *host)
     return PQconnectdbParams(names, values, 1);
 }
 
+/* Adds why another store's server is left alone to why the others did not do. */
+static bool has_the_store(struct pg *pg)
+{
+    struct buf before = pg->why;
+    pg->why = (struct buf){0};
+    bool is = pg_identity_is(pg, pg->identity);
+    struct buf why = pg->why;
+    pg->why = before;
+    if (!is) {
+        struct buf line = {0};
+        buf_printf(&line, "%s port %s: %s", pg->connection ? PQhost(pg->connection) : "a server",
+                   pg->connection ? PQport(pg->connection) : "", buf_c(&why));
+        add_why(pg, buf_c(&line));
+        buf_free(&line);
+    }
+    buf_free(&why);
+    return is;
+}
+
 /* host NULL: any host of the URI. */
 static bool connect_to(struct pg *pg, const struct pg_host *host)
 {
     pg->connection = open_connection(pg, host);
     (void)PQsetNoticeReceiver(pg->connection, take_notice, pg);
-    if (PQstatus(pg->connection) == CONNECTION_OK && PQenterPipelineMode(pg->connection) &&
-        PQsetnonblocking(pg->connection, 1) == 0)
+    bool good = PQstatus(pg->connection) == CONNECTION_OK && PQenterPipelineMode(pg->connection) &&
+                PQsetnonblocking(pg->connection, 1) == 0;
+    if (!good)
+        add_why(pg, PQerrorMessage(pg->connection));
+    if (good && (!pg->identity || has_the_store(pg)))
         return true;
-    add_why(pg, PQerrorMessage(pg->connection));
     disconnect(pg);
     return false;
+}
+
+bool pg_connect_to_host(struct pg *pg, int host)
+{
+    const char *server = pg->server;
+    clear_results(pg);
+    disconnect(pg);
+    buf_clear(&pg->why);
+    pg->server = "any";
+    pg->host = host;
+    bool good = connect_to(pg, &pg->hosts->hosts[host]);
+    pg->server = server;
+    return good;
 }
 
 static bool connect_to_any(struct pg *pg)

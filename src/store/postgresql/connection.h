@@ -13,6 +13,7 @@
 
 #include "store/postgresql/arrays.h"
 #include "store/postgresql/hosts.h"
+#include "store/postgresql/identity.h"
 #include "store/postgresql/prepared.h"
 #include "store/postgresql/refusals.h"
 
@@ -38,8 +39,9 @@ struct pg {
     const char *server;     /* target_session_attrs, unless the URI sets it */
     struct pg_hosts *hosts; /* what the store's connections know about its servers; may be NULL */
     int host;               /* the index of the connected server */
-    int64_t trip_ms;        /* a trip that takes longer ends as PG_LOST */
-    int64_t began_mono_ms;  /* the current trip */
+    const struct pg_identity *identity;  /* the store that a server must have; NULL: any or none */
+    int64_t trip_ms;                     /* a trip that takes longer ends as PG_LOST */
+    int64_t began_mono_ms;               /* the current trip */
     const atomic_llong *give_up_mono_ms; /* the store's; NULL: of no store that is told to stop */
     PGconn *connection;
     bool in_transaction;
@@ -69,6 +71,8 @@ void pg_init(struct pg *pg, const char *uri);
 void pg_close(struct pg *pg); /* rolls back an open transaction */
 /* Connects if there is no connection. Blocks for seconds. False: pg->why is a sentence. */
 MUST_CHECK bool pg_connect(struct pg *pg);
+/* Connects to that server of the URI, whether it can be written or not. */
+MUST_CHECK bool pg_connect_to_host(struct pg *pg, int host);
 
 /* Clears the arguments of the next statement, to be filled in. */
 static inline struct pg_args *pg_args(struct pg *pg)

@@ -47,7 +47,7 @@ static void ask_keys(struct pg_intake *in)
         column_int(&t.columns[0], (int64_t)i * 2 + 1);
         column_int(&t.columns[1], c->terms->account_no);
         column_key(&t.columns[2],
-                   event_key(&in->s->secret, c->terms->account_no, c->original_reward_id));
+                   event_key(&in->s->identity.secret, c->terms->account_no, c->original_reward_id));
     }
     args_table(pg_args(in->pg), &t);
     in->at_keys = pg_query_prepared(

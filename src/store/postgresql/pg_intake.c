@@ -142,7 +142,7 @@ static struct pg_original find_original(struct pg_intake *in, const struct intak
         };
     }
     const struct intake_item *earlier = earlier_with_key(
-        in, account_no, event_key(&in->s->secret, account_no, c->original_reward_id));
+        in, account_no, event_key(&in->s->identity.secret, account_no, c->original_reward_id));
     if (!earlier)
         return (struct pg_original){0};
     return (struct pg_original){

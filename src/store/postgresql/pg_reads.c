@@ -116,7 +116,7 @@ static enum pg_fate find_key(struct postgresql_store *s, struct pg *pg, uint32_t
     if (event_id.n > LIMIT_EVENT_ID_BYTES)
         return PG_OK;
     args_int(pg_args(pg), PG_INT4, account_no);
-    args_key(&pg->args, event_key(&s->secret, account_no, event_id));
+    args_key(&pg->args, event_key(&s->identity.secret, account_no, event_id));
     int at = pg_query(pg, "SELECT k.event_no," PERIOD_OF_EVENT(
                               "$1", "k.event_no") " FROM " FIND_KEY("$1", "$2") " k");
     enum pg_fate fate = pg_sync(pg);

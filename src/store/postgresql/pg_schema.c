@@ -155,6 +155,34 @@ int32_t pg_week_of_day(int32_t day)
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
+/* An empty database among the URI's servers may be the one that a move is to fill, while the store
+ * is on another: tables are made only once each of the servers has said that it has no store.
+ * *ret_found: which store one of them has. */
+static bool find_store(struct pg *pg, struct pg_identity *ret, bool *ret_found)
+{
+    struct buf silent = {0};
+    int answered = 0;
+    *ret_found = false;
+    for (int i = 0; pg->hosts && i < pg->hosts->count && !*ret_found; i++) {
+        enum pg_identity_found found =
+            pg_connect_to_host(pg, i) ? pg_identity_look(pg, ret) : IDENTITY_UNKNOWN;
+        *ret_found = found == IDENTITY_FOUND;
+        answered += found != IDENTITY_UNKNOWN;
+        if (found == IDENTITY_UNKNOWN)
+            buf_printf(&silent, "%s%s", silent.n > 0 ? " " : "", buf_c(&pg->why));
+    }
+    pg_close(pg);
+    bool good = *ret_found || answered == 0 || silent.n == 0;
+    if (!good)
+        (void)pg_refuse(pg,
+                        "no server of the URI that answers has a store, and one that does not"
+                        " answer may have it. For the first start, name only the server that the"
+                        " store is to be on. %s",
+                        buf_c(&silent));
+    buf_free(&silent);
+    return good;
+}
+
 /* The cluster's number is stored in the same statement as the hash secret. */
 static bool read_meta(struct pg *pg, const struct pg_schema_wants *wants, struct hash_secret *ret)
 {
@@ -166,8 +194,7 @@ static bool read_meta(struct pg *pg, const struct pg_schema_wants *wants, struct
     args_int(&pg->args, PG_BOOL, wants->cluster != 0);
     pg_query(pg, "WITH made AS (INSERT INTO meta VALUES('hash_secret',$1) ON CONFLICT DO NOTHING"
                  " RETURNING 1) INSERT INTO meta SELECT 'cluster',$2 FROM made WHERE $3");
-    int at = pg_exec(pg, "SELECT value,(SELECT value FROM meta WHERE name='cluster') FROM meta"
-                         " WHERE name='hash_secret'");
+    int at = pg_identity_ask(pg);
     int copies = pg_exec(pg, "SELECT count(*) FROM meta WHERE name='" PG_META_COPY_POSITION "'");
     pg_commit(pg);
     if (pg_sync(pg) != PG_OK)
@@ -175,32 +202,35 @@ static bool read_meta(struct pg *pg, const struct pg_schema_wants *wants, struct
     if (pg_int(pg_result(pg, copies), 0, 0))
         return pg_refuse(pg, "a copy into this database is not finished: run the same `postbackd"
                              " copy` again, which goes on with it");
-    struct str bytes = pg_str(pg_result(pg, at), 0, 0), cluster = pg_str(pg_result(pg, at), 0, 1);
-    if (bytes.n != sizeof ret->bytes)
+    struct pg_identity found;
+    if (!pg_identity_read(pg_result(pg, at), &found))
         return pg_refuse(pg, "the key of the hashes in table meta is damaged");
-    memcpy(ret->bytes, bytes.p, sizeof ret->bytes);
+    *ret = found.secret;
     if (wants->secret && memcmp(wants->secret->bytes, ret->bytes, sizeof ret->bytes) != 0)
         return pg_refuse(pg,
                          "the database of cluster %u belongs to another installation, or was"
                          " one of its own before",
                          wants->cluster);
-    uint32_t found = cluster.n == 1 ? (uint32_t)(unsigned char)cluster.p[0] : 0;
-    if (found != wants->cluster)
+    if (found.cluster != wants->cluster)
         return pg_refuse(pg,
                          "this database is cluster %u of its installation and was named as %u:"
                          " --store is cluster 0, then each --store-cluster in its place",
-                         found, wants->cluster);
+                         found.cluster, wants->cluster);
     return true;
 }
 
 bool pg_schema_open(struct pg *pg, const struct pg_schema_wants *wants,
                     struct hash_secret *ret_secret, char **ret_why)
 {
-    if (pg_connect(pg) && pg_check_server(pg) && pg_migrate(pg, &pg_schema_migration, PG_EXPAND) &&
-        read_meta(pg, wants, ret_secret))
-        return true;
-    *ret_why = xstrdup(buf_c(&pg->why));
-    return false;
+    struct pg_identity there;
+    bool found, good = find_store(pg, &there, &found);
+    pg->identity = found ? &there : NULL;
+    good = good && pg_connect(pg) && pg_check_server(pg) &&
+           pg_migrate(pg, &pg_schema_migration, PG_EXPAND) && read_meta(pg, wants, ret_secret);
+    pg->identity = NULL;
+    if (!good)
+        *ret_why = xstrdup(buf_c(&pg->why));
+    return good;
 }
 
 /* --- partitions ------------------------------------------------------------------------------- */

@@ -143,7 +143,7 @@ static void pg_numbers_slot(struct store *store, struct store_numbers *ret)
 
 static const struct hash_secret *pg_hash_secret(struct store *store)
 {
-    return &postgresql_store_of(store)->secret;
+    return &postgresql_store_of(store)->identity.secret;
 }
 
 struct visiting {
@@ -371,6 +371,18 @@ static void init_parts(struct postgresql_store *s)
     pthread_mutex_init(&s->numbers.mutex, NULL);
 }
 
+/* From now on no connection uses another database. */
+static void stay_with(struct postgresql_store *s, uint32_t cluster)
+{
+    struct pg *const others[] = {&s->changes.pg, &s->outcomes.pg, &s->pages, &s->keeper,
+                                 &s->nodes.pg};
+    s->identity.cluster = cluster;
+    for (size_t i = 0; i < ARRAY_LEN(others); i++)
+        others[i]->identity = &s->identity;
+    for (size_t i = 0; i < PG_READERS; i++)
+        s->reads[i].pg.identity = s->scans[i].pg.identity = &s->identity;
+}
+
 struct store *postgresql_store_open(const struct postgresql_store_options *options, char **ret_why)
 {
     struct postgresql_store *s = xcalloc(1, sizeof *s);
@@ -390,10 +402,11 @@ struct store *postgresql_store_open(const struct postgresql_store_options *optio
     struct pg_schema_wants wants = {.fresh = options->hash_secret ? options->hash_secret : &fresh,
                                     .secret = options->hash_secret,
                                     .cluster = options->cluster};
-    if (!pg_schema_open(&s->keeper, &wants, &s->secret, ret_why)) {
+    if (!pg_schema_open(&s->keeper, &wants, &s->identity.secret, ret_why)) {
         free_store(s);
         return NULL;
     }
+    stay_with(s, options->cluster);
     bool joined = pg_nodes_join(s);
     if (joined && pg_keeper_look(s, &s->keeper) == PG_OK)
         return &s->store;

@@ -129,8 +129,8 @@ struct postgresql_store {
     struct pg_hosts hosts;
     struct shared_retention retention;
     atomic_llong waiting_most;
-    atomic_bool house_asked; /* the keeper is to drop old partitions at once */
-    struct hash_secret secret;
+    atomic_bool house_asked;     /* the keeper is to drop old partitions at once */
+    struct pg_identity identity; /* of the database, with the secret of all hashes */
     struct pg_nodes nodes;
     struct pg_questions questions;
     struct pg_replica *replica;  /* may be NULL */

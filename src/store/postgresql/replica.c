@@ -123,7 +123,8 @@ static bool ask_replayed(struct postgresql_store *s, struct pg *replica, struct 
     struct str secret = pg_str(row, 0, 2);
     if (!pg_int(row, 0, 1))
         return pg_refuse(replica, "it is no replica any more");
-    if (secret.n != sizeof s->secret.bytes || memcmp(secret.p, s->secret.bytes, secret.n) != 0)
+    if (secret.n != sizeof s->identity.secret.bytes ||
+        memcmp(secret.p, s->identity.secret.bytes, secret.n) != 0)
         return pg_refuse(replica, "it is a replica of another store");
     *ret = (struct position){pg_int(row, 0, 4), pg_int(row, 0, 3), pg_int(row, 0, 0)};
     return true;

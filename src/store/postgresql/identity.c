@@ -1,0 +1,60 @@
+/* Asking a database which store it has: see identity.h. */
+#include "store/postgresql/identity.h"
+
+#include "store/postgresql/pg_migrate.h"
+
+#include <string.h>
+
+int pg_identity_ask(struct pg *pg)
+{
+    return pg_exec(pg, "SELECT value,(SELECT value FROM meta WHERE name='cluster') FROM meta"
+                       " WHERE name='hash_secret'");
+}
+
+bool pg_identity_read(const PGresult *r, struct pg_identity *ret)
+{
+    if (PQntuples(r) != 1)
+        return false;
+    struct str secret = pg_str(r, 0, 0), cluster = pg_str(r, 0, 1);
+    if (secret.n != sizeof ret->secret.bytes)
+        return false;
+    memcpy(ret->secret.bytes, secret.p, secret.n);
+    ret->cluster = cluster.n == 1 ? (unsigned char)cluster.p[0] : 0;
+    return true;
+}
+
+static enum pg_identity_found look(struct pg *pg, struct pg_identity *ret)
+{
+    int at = pg_exec(pg, "SELECT to_regclass('meta') IS NOT NULL");
+    if (pg_sync(pg) != PG_OK)
+        return IDENTITY_UNKNOWN;
+    if (!pg_int(pg_result(pg, at), 0, 0))
+        return IDENTITY_NONE;
+    at = pg_identity_ask(pg);
+    if (pg_sync(pg) != PG_OK)
+        return IDENTITY_UNKNOWN;
+    return pg_identity_read(pg_result(pg, at), ret) ? IDENTITY_FOUND : IDENTITY_NONE;
+}
+
+enum pg_identity_found pg_identity_look(struct pg *pg, struct pg_identity *ret)
+{
+    struct pg_hosts *hosts = pg->hosts;
+    pg->hosts = NULL; /* a trip would give up, as the primary is still another server or none */
+    enum pg_identity_found found = look(pg, ret);
+    pg->hosts = hosts;
+    return found;
+}
+
+bool pg_identity_is(struct pg *pg, const struct pg_identity *wanted)
+{
+    struct pg_identity found;
+    enum pg_identity_found is = pg_identity_look(pg, &found);
+    if (is == IDENTITY_UNKNOWN)
+        return false;
+    if (is == IDENTITY_NONE)
+        return pg_refuse(pg, "its database has no store yet");
+    if (memcmp(&found.secret, &wanted->secret, sizeof found.secret) != 0)
+        return pg_refuse(pg, "its database belongs to another installation");
+    return found.cluster == wanted->cluster ||
+           pg_refuse(pg, "its database is cluster %u and not %u", found.cluster, wanted->cluster);
+}

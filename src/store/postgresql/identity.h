@@ -1,0 +1,29 @@
+/* Which store a database has. A URI may name several servers, a name may come to mean another one,
+ * and a new server is empty until a move has filled it: a connection that reached another database
+ * than the store was opened with would acknowledge events there. So each connection asks first. */
+#pragma once
+
+#include "base/check.h"
+#include "base/hash.h"
+
+#include <libpq-fe.h>
+#include <stdbool.h>
+
+struct pg;
+
+struct pg_identity {
+    struct hash_secret secret; /* of the installation */
+    uint32_t cluster;          /* 0: the first or only one */
+};
+
+/* Puts the question into the pipeline. */
+int pg_identity_ask(struct pg *pg);
+/* False: there is no store, or its row is damaged. */
+MUST_CHECK bool pg_identity_read(const PGresult *r, struct pg_identity *ret);
+
+enum pg_identity_found { IDENTITY_NONE, IDENTITY_FOUND, IDENTITY_UNKNOWN };
+/* Asks a connection that is in no transaction. IDENTITY_NONE: the database has no store.
+ * IDENTITY_UNKNOWN: it did not say; pg->why is a sentence. */
+enum pg_identity_found pg_identity_look(struct pg *pg, struct pg_identity *ret);
+/* True if the connection has reached that store. False: pg->why is a sentence. */
+MUST_CHECK bool pg_identity_is(struct pg *pg, const struct pg_identity *wanted);
