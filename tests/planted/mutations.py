@@ -310,6 +310,16 @@ plant("new_keys_of_a_slice_dropped", "packed keys", "keys that came while a slic
       "p->count = 0;\n    read_rows(p, pg_result(pg, rows));", "read_rows(p, pg_result(pg, rows));\n    p->count = 0;",
       ON_KEYS)
 
+# --- which database ------------------------------------------------------------------------------
+
+plant("any_database_will_do", "which database", "a connection uses whatever store it reaches",
+      "src/store/postgresql/connection.c", "if (good && (!pg->identity || has_the_store(pg)))",
+      "if (good && (!pg->identity || has_the_store(pg) || pg->connection))",
+      "postgresql test_other_servers.py::test_another_store_at_the_same_address_is_left_alone")
+plant("empty_server_taken", "which database", "a start makes tables though a server that may have the store is away",
+      "src/store/postgresql/pg_schema.c", "answered == 0 || silent.n == 0", "answered == 0 || silent.n != 1",
+      "postgresql test_other_servers.py::test_the_first_start_waits_for_all_servers")
+
 # --- fences --------------------------------------------------------------------------------------
 
 plant("fence_not_checked", "fences", "outcomes under an old fence are stored",
