@@ -334,6 +334,9 @@ plant("one_refusal_refuses_all", "fences", "a refused outcome takes its batch al
 N = "src/store/postgresql/nodes.c"
 plant("claim_keeps_the_fence", "fences", "a claim does not raise the fence", N,
       "SET node=$3,fence=t.fence+1", "SET node=$3,fence=greatest(t.fence,1)", ON_POSTGRESQL)
+plant("claim_beside_a_renewal", "fences", "a claim does not wait for a late renewal of the owner", N,
+      "    if (todo->claims + v->gone_count > 0)\n        put_lock_nodes(", "    if (todo->claims > SHARDS)\n        put_lock_nodes(",
+      "postgresql test_nodes_leases.py::test_a_claim_waits_for_a_renewal_that_is_under_way")
 M = "src/store/nodes/shards.c"
 plant("starts_behind_the_lease", "fences", "exchanges start when the lease is over", M,
       "return hold->state == SHARD_HELD && mono_ms < member_may_start_until(m) ? hold->fence : 0;",

@@ -9,6 +9,9 @@
  * - A claim succeeds only if the shard is still free and has the fence that the decision was made
  *   by; it increments the fence. A release compares the fence, too, and leaves it as it is. Nothing
  *   else changes a fence.
+ * - Claims and the renewals of the shards' owners exclude each other. A claim sees the lease of a
+ *   renewal that came first; a renewal that came later reads the shards after the claim. Otherwise
+ *   a late renewal could succeed beside a claim, and both nodes would believe to hold the shards.
  * - A node writes as an owner only if the shard's fence, read in the same transaction, is the one
  *   that it had when the node read what it decides about. Claims and such transactions exclude each
  *   other.

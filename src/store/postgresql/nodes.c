@@ -2,7 +2,18 @@
  *
  * The order matters twice. A renewal counts from when it was sent, so that this process's lease
  * ends before the database's. A shard's fence is published before its lanes are read, so that their
- * callbacks are not thrown away. */
+ * callbacks are not thrown away.
+ *
+ * Locks: act locks rows of other nodes first, in the order of their numbers, then rows of shards.
+ * There is no deadlock, because whoever waits for a lock holds none that the lock's holder waits
+ * for:
+ * - look locks its own node's row and waits for nothing after it.
+ * - act's release waits only for a claim of the same shard. A claim is the last statement of its
+ *   transaction, and it skips locked shards, so it waits for nothing.
+ * - Outcomes lock shards (FOR KEY SHARE), never nodes: they wait for claims only.
+ * - pg_nodes_leave locks its own shards, then its node's row, for which it may wait until an act
+ *   ends. That act does not wait for the shards: its release is of other shards, and its claim
+ *   skips them. */
 #include "store/postgresql/nodes.h"
 
 #include "base/alloc.h"
@@ -12,12 +23,16 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define STEP_MS 250
 #define STEP_DRAINING_MS 20
 #define STEP_CATCHING_UP_MS 50
 #define LOOK_LASTS_MS 1000 /* four looks at changes, so that one may be slow */
 #define FORGET_NODES_S 3600
+/* A claim waits no longer for another node's row, so that it does not delay the next renewal. */
+#define CLAIM_LOCK_MS 1000
+#define SQLSTATE_LOCK_NOT_AVAILABLE "55P03"
 
 /* Microseconds do not depend on the session's time zone, so an entry can be compared anywhere. */
 #define UNTIL_US(until) "(extract(epoch FROM " until " AT TIME ZONE 'UTC')*1000000)::bigint"
@@ -133,6 +148,26 @@ static int put_claim(struct pg *pg, uint64_t self, const struct shards_todo *tod
     struct pg_column shards = {.type = PG_INT2}, fences = {.type = PG_INT8};
     for (size_t i = 0; i < todo->claims; i++) {
         column_int(&shards, todo->claim[i]);
+/* Locks the rows of the nodes whose leases must have ended. A renewal that came first is waited
+ * for, and the next statements see it, because each statement of the transaction takes a snapshot
+ * of its own. A renewal that comes later waits for this transaction, and then sees its claims. */
+static void put_lock_nodes(struct pg *pg, uint64_t self, const struct nodes_seen *v,
+                           const struct shards_todo *todo)
+{
+    struct pg_column nodes = {.type = PG_INT8};
+    for (size_t i = 0; i < todo->claims; i++) {
+        uint64_t owner = v->owners[todo->claim[i]];
+        if (owner != 0 && owner != self)
+            column_int(&nodes, (int64_t)owner);
+    }
+    for (size_t i = 0; i < v->gone_count; i++)
+        column_int(&nodes, (int64_t)v->gone[i]);
+    pg_exec_f(pg, "SELECT set_config('lock_timeout','%d',true)", CLAIM_LOCK_MS);
+    args_column(pg_args(pg), &nodes);
+    pg_query(pg, "SELECT node FROM node WHERE node=ANY($1) ORDER BY node FOR UPDATE");
+    buf_free(&nodes.bytes);
+}
+
         column_int(&fences, todo->claim_fence[i]);
     }
     args_column(pg_args(pg), &shards);
@@ -189,6 +224,8 @@ static enum pg_fate act(struct pg_nodes *n, const struct nodes_seen *v,
     if (todo->claims > 0)
         claimed = put_claim(pg, n->member.self, todo);
     pg_commit(pg);
+    if (todo->claims + v->gone_count > 0)
+        put_lock_nodes(pg, n->member.self, v, todo);
     enum pg_fate fate = pg_sync(pg);
     if (fate != PG_OK)
         return fate;
@@ -198,6 +235,9 @@ static enum pg_fate act(struct pg_nodes *n, const struct nodes_seen *v,
         take_claimed(n, v, pg_result(pg, claimed));
     return PG_OK;
 }
+    /* another node's row stays locked: nothing is done, and the next turn tries again */
+    if (fate == PG_NOT_NOW && strcmp(pg->sqlstate, SQLSTATE_LOCK_NOT_AVAILABLE) == 0)
+        return PG_OK;
 
 /* --- notifying -------------------------------------------------------------------------------- */
 
