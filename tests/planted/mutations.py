@@ -338,6 +338,9 @@ plant("claim_beside_a_renewal", "fences", "a claim does not wait for a late rene
       "    if (todo->claims + v->gone_count > 0)\n        put_lock_nodes(", "    if (todo->claims > SHARDS)\n        put_lock_nodes(",
       "postgresql test_nodes_leases.py::test_a_claim_waits_for_a_renewal_that_is_under_way")
 M = "src/store/nodes/shards.c"
+plant("first_back_takes_all", "fences", "the first node after an outage claims the others' shards", M,
+      "return mono_ms < m->others_back_mono_ms;", "return mono_ms < m->others_back_mono_ms - NODE_OTHERS_BACK_MS;",
+      "unit shards")
 plant("starts_behind_the_lease", "fences", "exchanges start when the lease is over", M,
       "return hold->state == SHARD_HELD && mono_ms < member_may_start_until(m) ? hold->fence : 0;",
       "return hold->state == SHARD_HELD && mono_ms > 0 ? hold->fence : 0;", "unit shards")

@@ -1,4 +1,5 @@
 """Leases that end while their nodes live: no callback comes twice, whoever is back first."""
+import threading
 import time
 
 import nodes
@@ -107,4 +108,32 @@ def test_a_claim_that_cannot_lock_the_owner_disturbs_nothing(cluster, database, 
     load.wait_more()
     cluster.wait_even("a", "b")
     assert "database_away" not in load.nodes[0].log_text()
+    load.check()
+
+
+def test_the_server_is_away_for_longer_than_a_lease(cluster, server, receiver):
+    """Callbacks are under way when it stops: their outcomes wait in memory."""
+    answering = threading.Event()
+    answering.set()
+
+    def answer(_):
+        answering.wait(60)
+        return 200
+
+    receiver.answer = answer
+    load = Load(cluster, receiver)
+    answering.clear()
+    eventually(lambda: min(n.metrics()["postbackd_attempts_in_flight"] for n in load.nodes) > 0, 30,
+               what="both nodes have attempts under way")
+    try:
+        server.stop()
+        answering.set()
+        time.sleep(12)
+    finally:
+        answering.set()
+        server.start()
+    load.wait_more()
+    cluster.wait_even("a", "b")
+    assert cluster.sum("postbackd_shards_lost_total", "a", "b") == 0
+    assert cluster.sum("postbackd_outcomes_refused_total", "a", "b") == 0
     load.check()

@@ -14,6 +14,7 @@
 struct node {
     struct member m;
     bool alive, stopped;
+    bool known_gone;     /* the others know that its process has ended */
     int64_t lease_until; /* by the table's clock */
     int32_t busy[SHARDS];
 };
@@ -45,12 +46,12 @@ static bool runs(const struct node *n)
     return n->m.self && n->lease_until > w.now;
 }
 
-static bool owner_runs(uint64_t owner)
+static const struct node *owner_of(uint32_t shard)
 {
     for (size_t i = 0; i < NODES; i++)
-        if (w.nodes[i].m.self == owner && runs(&w.nodes[i]))
-            return true;
-    return false;
+        if (w.shards[shard].owner && w.nodes[i].m.self == w.shards[shard].owner)
+            return &w.nodes[i];
+    return NULL;
 }
 
 static int compare(const void *a, const void *b)
@@ -66,9 +67,11 @@ static void see(struct shards_seen *seen, uint64_t nodes[NODES])
         if (runs(&w.nodes[i]) && !w.nodes[i].m.leaving)
             nodes[seen->node_count++] = w.nodes[i].m.self;
     qsort(nodes, seen->node_count, sizeof *nodes, compare);
-    for (size_t i = 0; i < SHARDS; i++) {
+    for (uint32_t i = 0; i < SHARDS; i++) {
+        const struct node *owner = owner_of(i);
         seen->shards[i] = w.shards[i];
-        if (!owner_runs(w.shards[i].owner))
+        seen->lapsed[i] = owner && !runs(owner) && !owner->known_gone;
+        if (!owner || !runs(owner))
             seen->shards[i].owner = 0;
     }
 }
@@ -80,7 +83,7 @@ static void turn(struct node *n)
     struct shards_todo todo;
     uint64_t nodes[NODES];
     n->lease_until = w.now + NODE_LEASE_MS;
-    member_renewed(&n->m, w.now);
+    member_renewed(&n->m, w.now, w.now);
     see(&seen, nodes);
     member_look(&n->m, &seen, n->busy, w.now, &todo);
     for (size_t i = 0; i < todo.releases; i++) {
@@ -255,6 +258,74 @@ static void who_was_stopped_starts_nothing_and_knows_at_its_next_look(void)
     CHECK(is_even(2));
 }
 
+/* Three nodes that have shared the shards, and then no database for longer than a lease. */
+static void begin_with_an_outage(uint64_t seed)
+{
+    begin(seed);
+    for (size_t i = 0; i < 3; i++)
+        join(i);
+    seconds(6);
+    CHECK(is_even(3));
+    w.now += 2 * NODE_LEASE_MS;
+}
+
+static void after_an_outage_all_nodes_keep_their_shards(void)
+{
+    begin_with_an_outage(9);
+    int64_t before = w.moves;
+    int64_t fence = w.shards[5].fence;
+    turn(&w.nodes[0]); /* the first that is back, and some seconds before the others */
+    w.now += NODE_RENEW_MS;
+    turn(&w.nodes[0]);
+    w.now += NODE_RENEW_MS;
+    seconds(10);
+    CHECK_EQ_INT(w.moves, before);
+    CHECK_EQ_INT(w.shards[5].fence, fence);
+    CHECK(is_even(3));
+}
+
+static void a_node_that_is_not_back_after_an_outage_loses_its_shards(void)
+{
+    begin_with_an_outage(10);
+    int64_t before = w.moves;
+    int32_t had = owned_by(&w.nodes[2]);
+    w.nodes[2].stopped = true;
+    turn(&w.nodes[0]);
+    turn(&w.nodes[1]);
+    w.now += NODE_OTHERS_BACK_MS - 1;
+    turn(&w.nodes[0]);
+    CHECK_EQ_INT(w.moves, before);
+    w.now++;
+    turn(&w.nodes[0]);
+    turn(&w.nodes[1]);
+    CHECK_EQ_INT(w.moves - before, had);
+    CHECK(is_even(2));
+}
+
+/* Nothing of theirs can be refused. */
+static void after_an_outage_dead_nodes_are_not_waited_for(void)
+{
+    begin_with_an_outage(11);
+    w.nodes[1].alive = false;
+    w.nodes[1].known_gone = true;
+    int32_t had = owned_by(&w.nodes[1]);
+    int64_t before = w.moves;
+    turn(&w.nodes[0]);
+    CHECK_EQ_INT(w.moves - before, had);
+    w.nodes[2].m.leaving = true; /* gives its shards up when it is back */
+    turn(&w.nodes[2]);
+    turn(&w.nodes[2]);
+    turn(&w.nodes[0]);
+    CHECK_EQ_INT(owned_by(&w.nodes[0]), SHARDS);
+}
+
+static void a_node_that_starts_waits_for_nobody(void)
+{
+    begin_with_an_outage(12);
+    turn(join(3));
+    CHECK_EQ_INT(owned_by(&w.nodes[3]), SHARDS);
+}
+
 /* Whatever has become of it meanwhile: what it starts from then on is under the present fence. */
 static void a_shard_that_was_claimed_anew_has_its_new_fence(void)
 {
@@ -370,6 +441,10 @@ int main(void)
     RUN(a_graceful_stop_waits_for_what_is_under_way);
     RUN(a_shard_that_does_not_drain_moves_at_last);
     RUN(who_was_stopped_starts_nothing_and_knows_at_its_next_look);
+    RUN(after_an_outage_all_nodes_keep_their_shards);
+    RUN(a_node_that_is_not_back_after_an_outage_loses_its_shards);
+    RUN(after_an_outage_dead_nodes_are_not_waited_for);
+    RUN(a_node_that_starts_waits_for_nobody);
     RUN(a_shard_that_was_claimed_anew_has_its_new_fence);
     RUN(doubtful_commits_are_known_at_the_next_look);
     RUN(all_is_well_whatever_happens);

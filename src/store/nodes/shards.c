@@ -61,11 +61,18 @@ void member_init(struct member *m, uint64_t self)
     *m = (struct member){.self = self};
 }
 
-void member_renewed(struct member *m, int64_t sent_mono_ms)
+void member_renewed(struct member *m, int64_t sent_mono_ms, int64_t mono_ms)
 {
+    if (m->renewed && mono_ms >= member_may_start_until(m))
+        m->others_back_mono_ms = mono_ms + NODE_OTHERS_BACK_MS;
     if (!m->renewed || sent_mono_ms > m->renewed_mono_ms)
         m->renewed_mono_ms = sent_mono_ms;
     m->renewed = true;
+}
+
+bool member_awaits_others(const struct member *m, int64_t mono_ms)
+{
+    return mono_ms < m->others_back_mono_ms;
 }
 
 /* The database decides, also about a claim or a release whose commit was in doubt. */
@@ -103,16 +110,17 @@ static void begin_to_drain(struct member *m, int32_t surplus, int64_t mono_ms,
     }
 }
 
-static void claim_own(const struct member *m, const struct shards_seen *seen,
+static void claim_own(const struct member *m, const struct shards_seen *seen, int64_t mono_ms,
                       struct shards_todo *todo)
 {
+    bool awaits = member_awaits_others(m, mono_ms);
     int32_t skip = 0;
     int32_t want = deficit(seen, m->self);
     for (size_t i = 0; i < seen->node_count; i++)
         if (seen->nodes[i] < m->self)
             skip += deficit(seen, seen->nodes[i]);
     for (uint16_t i = 0; i < SHARDS && want > 0; i++) {
-        if (seen->shards[i].owner != 0 || skip-- > 0)
+        if (seen->shards[i].owner != 0 || (awaits && seen->lapsed[i]) || skip-- > 0)
             continue;
         todo->claim[todo->claims] = i;
         todo->claim_fence[todo->claims++] = seen->shards[i].fence;
@@ -140,7 +148,7 @@ void member_look(struct member *m, const struct shards_seen *seen, const int32_t
     int32_t quota = m->leaving ? 0 : shards_quota(seen, m->self);
     begin_to_drain(m, (int32_t)member_held(m) - quota, mono_ms, ret);
     if (!m->leaving)
-        claim_own(m, seen, ret);
+        claim_own(m, seen, mono_ms, ret);
 }
 
 void member_claimed(struct member *m, uint32_t shard, int64_t fence)

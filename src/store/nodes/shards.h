@@ -35,6 +35,8 @@
 #define NODE_RENEW_MS 1000
 #define NODE_MARGIN_MS 1500
 #define SHARD_DRAIN_MS 5000
+/* How long a node that is back from an outage leaves the other nodes' shards to them. */
+#define NODE_OTHERS_BACK_MS 3000
 
 uint32_t shard_of_app(uint32_t app_no);
 
@@ -51,6 +53,8 @@ struct shards_seen {
     const uint64_t *nodes;
     size_t node_count;
     struct shard_seen shards[SHARDS];
+    /* Free shards that have an owner, whose lease has ended, but whose process may still run. */
+    bool lapsed[SHARDS];
 };
 
 /* --- one node ----------------------------------------------------------------------------------
@@ -74,6 +78,8 @@ struct member {
     /* When the last successful renewal was sent: the lease lasts from then at least. */
     bool renewed;
     int64_t renewed_mono_ms;
+    /* Until then, lapsed shards are left to their owners. */
+    int64_t others_back_mono_ms;
     struct shard_hold holds[SHARDS];
 };
 
@@ -90,8 +96,13 @@ struct shards_todo {
 };
 
 void member_init(struct member *m, uint64_t self);
-/* A renewal that was sent at this time has succeeded. */
-void member_renewed(struct member *m, int64_t sent_mono_ms);
+/* A renewal has succeeded: when it was sent, and the present time. If the lease had ended, the
+ * database may have been away for all nodes, and the first node that is back must not claim the
+ * shards of all others: their outcomes in memory would be refused, and their callbacks sent again.
+ * So this node claims no lapsed shard for NODE_OTHERS_BACK_MS. */
+void member_renewed(struct member *m, int64_t sent_mono_ms, int64_t mono_ms);
+/* True during that time. */
+bool member_awaits_others(const struct member *m, int64_t mono_ms);
 /* Takes in what a successful renewal saw (or a read right after it), and says what to do next.
  * busy: per shard, exchanges of this node that are under way or whose outcome is not durable. */
 void member_look(struct member *m, const struct shards_seen *seen, const int32_t *busy,

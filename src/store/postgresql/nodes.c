@@ -43,6 +43,8 @@ struct nodes_seen {
     uint64_t nodes[NODES_MOST];
     uint64_t alive[NODES_MOST]; /* with those that are leaving; ascending */
     size_t alive_count;
+    uint64_t lapsed[NODES_MOST]; /* their leases have ended, but their processes may run */
+    size_t lapsed_count;
     uint64_t gone[NODES_MOST];      /* to be deleted, */
     int64_t gone_until[NODES_MOST]; /* if their leases still end then, in microseconds */
     size_t gone_count;
@@ -51,25 +53,29 @@ struct nodes_seen {
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-static bool is_alive(const struct nodes_seen *v, uint64_t node)
+static bool has_node(const uint64_t *nodes, size_t count, uint64_t node)
 {
-    for (size_t i = 0; i < v->alive_count; i++)
-        if (v->alive[i] == node)
+    for (size_t i = 0; i < count; i++)
+        if (nodes[i] == node)
             return true;
     return false;
 }
 
-static void read_nodes(struct nodes_seen *v, const PGresult *r)
+/* awaits_others: nodes that were away for long keep their rows, so that their shards count as
+ * lapsed and not as nobody's. */
+static void read_nodes(struct nodes_seen *v, const PGresult *r, bool awaits_others)
 {
     for (int i = 0; i < PQntuples(r); i++) {
         uint64_t node = (uint64_t)pg_int(r, i, 0);
         bool leaving = pg_int(r, i, 1) != 0, runs = pg_int(r, i, 2) != 0,
              old = pg_int(r, i, 3) != 0;
         bool gone = process_is_gone(pg_str(r, i, 4));
-        if ((gone || old) && v->gone_count < NODES_MOST) {
+        if ((gone || (old && !awaits_others)) && v->gone_count < NODES_MOST) {
             v->gone[v->gone_count] = node;
             v->gone_until[v->gone_count++] = pg_int(r, i, 5);
         }
+        if (!gone && !runs && v->lapsed_count < NODES_MOST)
+            v->lapsed[v->lapsed_count++] = node;
         if (gone || !runs || v->alive_count == NODES_MOST)
             continue;
         v->alive[v->alive_count++] = node;
@@ -85,8 +91,9 @@ static void read_shards(struct nodes_seen *v, const PGresult *r)
         ASSERT(shard >= 0 && shard < SHARDS);
         uint64_t owner = (uint64_t)pg_int(r, i, 1);
         v->owners[shard] = owner;
-        v->seen.shards[shard] =
-            (struct shard_seen){is_alive(v, owner) ? owner : 0, pg_int(r, i, 2)};
+        bool alive = has_node(v->alive, v->alive_count, owner);
+        v->seen.shards[shard] = (struct shard_seen){alive ? owner : 0, pg_int(r, i, 2)};
+        v->seen.lapsed[shard] = has_node(v->lapsed, v->lapsed_count, owner);
     }
 }
 
@@ -115,8 +122,9 @@ static enum pg_fate look(struct pg_nodes *n, struct nodes_seen *v)
     enum pg_fate fate = pg_sync(pg);
     if (fate != PG_OK)
         return fate;
-    member_renewed(&n->member, sent_mono_ms);
-    read_nodes(v, pg_result(pg, nodes));
+    int64_t now = env_mono_ms(env_real());
+    member_renewed(&n->member, sent_mono_ms, now);
+    read_nodes(v, pg_result(pg, nodes), member_awaits_others(&n->member, now));
     read_shards(v, pg_result(pg, shards));
     return PG_OK;
 }
@@ -140,14 +148,6 @@ static void put_release(struct pg *pg, const struct member *m, const struct shar
     buf_free(&fences.bytes);
 }
 
-/* The owner may have renewed its lease since the read. FOR UPDATE excludes transactions that write
- * under the old fence; SKIP LOCKED leaves a shard with such a transaction for the next time, so
- * that a stuck one does not hold up the other shards. */
-static int put_claim(struct pg *pg, uint64_t self, const struct shards_todo *todo)
-{
-    struct pg_column shards = {.type = PG_INT2}, fences = {.type = PG_INT8};
-    for (size_t i = 0; i < todo->claims; i++) {
-        column_int(&shards, todo->claim[i]);
 /* Locks the rows of the nodes whose leases must have ended. A renewal that came first is waited
  * for, and the next statements see it, because each statement of the transaction takes a snapshot
  * of its own. A renewal that comes later waits for this transaction, and then sees its claims. */
@@ -168,6 +168,14 @@ static void put_lock_nodes(struct pg *pg, uint64_t self, const struct nodes_seen
     buf_free(&nodes.bytes);
 }
 
+/* The owner may have renewed its lease since the read. FOR UPDATE excludes transactions that write
+ * under the old fence; SKIP LOCKED leaves a shard with such a transaction for the next time, so
+ * that a stuck one does not hold up the other shards. */
+static int put_claim(struct pg *pg, uint64_t self, const struct shards_todo *todo)
+{
+    struct pg_column shards = {.type = PG_INT2}, fences = {.type = PG_INT8};
+    for (size_t i = 0; i < todo->claims; i++) {
+        column_int(&shards, todo->claim[i]);
         column_int(&fences, todo->claim_fence[i]);
     }
     args_column(pg_args(pg), &shards);
@@ -216,6 +224,8 @@ static enum pg_fate act(struct pg_nodes *n, const struct nodes_seen *v,
     struct pg *pg = &n->pg;
     int claimed = -1;
     pg_begin(pg, false);
+    if (todo->claims + v->gone_count > 0)
+        put_lock_nodes(pg, n->member.self, v, todo);
     if (todo->releases > 0)
         put_release(pg, &n->member, todo);
     /* first, so that the leases of dead processes do not count for the claims */
@@ -224,9 +234,10 @@ static enum pg_fate act(struct pg_nodes *n, const struct nodes_seen *v,
     if (todo->claims > 0)
         claimed = put_claim(pg, n->member.self, todo);
     pg_commit(pg);
-    if (todo->claims + v->gone_count > 0)
-        put_lock_nodes(pg, n->member.self, v, todo);
     enum pg_fate fate = pg_sync(pg);
+    /* another node's row stays locked: nothing is done, and the next turn tries again */
+    if (fate == PG_NOT_NOW && strcmp(pg->sqlstate, SQLSTATE_LOCK_NOT_AVAILABLE) == 0)
+        return PG_OK;
     if (fate != PG_OK)
         return fate;
     for (size_t i = 0; i < todo->releases; i++)
@@ -235,9 +246,6 @@ static enum pg_fate act(struct pg_nodes *n, const struct nodes_seen *v,
         take_claimed(n, v, pg_result(pg, claimed));
     return PG_OK;
 }
-    /* another node's row stays locked: nothing is done, and the next turn tries again */
-    if (fate == PG_NOT_NOW && strcmp(pg->sqlstate, SQLSTATE_LOCK_NOT_AVAILABLE) == 0)
-        return PG_OK;
 
 /* --- notifying -------------------------------------------------------------------------------- */
 

@@ -53,8 +53,10 @@ static void renew_and_look(struct request *r)
             look->nodes[look->seen.node_count++] = id;
     }
     for (size_t i = 0; i < SHARDS; i++) {
+        uint64_t owner = w.db.shards[i].owner;
         look->seen.shards[i] = w.db.shards[i];
-        if (!runs[w.db.shards[i].owner])
+        look->seen.lapsed[i] = w.db.rows[owner].there && !runs[owner];
+        if (!runs[owner])
             look->seen.shards[i].owner = 0;
     }
     r->as_of_ms = w.now_ms;

@@ -93,7 +93,7 @@ static void looked(struct request *r)
     struct node *n = r->node;
     struct shards_todo *todo = &r->look->todo;
     int64_t now = node_mono(n);
-    member_renewed(&n->member, planted("lease_from_the_answer") ? now : r->sent_mono_ms);
+    member_renewed(&n->member, planted("lease_from_the_answer") ? now : r->sent_mono_ms, now);
     member_look(&n->member, &r->look->seen, planted("busy_ignored") ? idle : n->busy, now, todo);
     n->looked_ms = r->as_of_ms;
     publish(n);
