@@ -166,20 +166,18 @@ static bool prepare(struct move *m)
 
 /* --- following -------------------------------------------------------------------------------- */
 
-static bool say_progress(struct move *m, const struct move_progress *p)
+static bool say_progress(struct move *m, struct move_state *at)
 {
-    int64_t now_ms = env_mono_ms(env_real()), bytes, lag;
+    int64_t now_ms = env_mono_ms(env_real());
+    struct buf line = {0};
     if (m->said_ms && now_ms - m->said_ms < SAY_MS)
         return true;
     m->said_ms = now_ms;
-    if (!went(m, &m->from, move_lag(&m->from, &m->to, &bytes, &lag)))
+    if (!went(m, &m->from, pg_move_lag(&m->from.pg, m->to.identity, at)))
         return false;
-    say(m,
-        "%s: %" PRId64 " of %" PRId64 " tables, %" PRId64 " of about %" PRId64 " MB, %" PRId64
-        " KB of changes behind%s",
-        p->tables_done < p->tables ? "copying" : "following", p->tables_done, p->tables,
-        p->bytes >> 20, bytes >> 20, lag >> 10,
-        p->errors ? "; errors: see the log of the server of --to" : "");
+    move_progress_print(&line, at);
+    say(m, "%s", buf_c(&line));
+    buf_free(&line);
     return true;
 }
 
@@ -199,14 +197,14 @@ static bool is_close(struct move *m, bool *ret)
 static bool follow(struct move *m, bool *ret_stopped)
 {
     for (bool close = false; !close;) {
-        struct move_progress p;
+        struct move_state at = {0};
         *ret_stopped = !m->o->goes_on(m->o->context);
         if (*ret_stopped)
             return true;
         if (!went(m, &m->to, move_server_match(&m->to, &m->from, &m->partitions)) ||
-            !went(m, &m->to, move_progress(&m->to, &p)) || !say_progress(m, &p))
+            !went(m, &m->to, pg_move_progress(&m->to.pg, &at)) || !say_progress(m, &at))
             return false;
-        if (p.tables_done == p.tables && !is_close(m, &close))
+        if (at.step != MOVE_COPYING && !is_close(m, &close))
             return false;
         if (!close)
             (void)poll(NULL, 0, LOOK_MS);

@@ -13,14 +13,10 @@
 #define SLOT_PATIENCE_MS 10000
 #define LOCK_PATIENCE_MS 10000
 #define LOCK_LOOK_MS 200
-#define MOVE_LOCK 0x6d6f7665 /* the advisory lock's number: "move" */
 /* A waiting lock: a vacuum is asked to leave after the deadlock timeout, which is 1 s otherwise. */
 #define FENCE_LOCK_MS "300"
 #define FENCE_DEADLOCK_MS "20"
 #define FENCE_TRIES 4
-
-static const char its_sub[] = "subname='" PG_MOVE_NAME "' AND subdbid=(SELECT oid FROM pg_database"
-                              " WHERE datname=current_database())";
 
 /* One statement in a transaction of its own. */
 PRINTF_LIKE(2, 3) static bool run(struct move_server *s, const char *fmt, ...)
@@ -62,29 +58,25 @@ static bool check_settings(struct move_server *s)
 
 static bool look_at_objects(struct move_server *s)
 {
-    if (!run(s,
-             "SELECT (SELECT system_identifier FROM pg_control_system())||'_'||"
-             "(SELECT oid FROM pg_database WHERE datname=current_database()),"
-             "current_schema()::text,(extract(epoch FROM clock_timestamp())*1000)::bigint,"
-             "EXISTS(SELECT FROM pg_class WHERE relnamespace=current_schema()::regnamespace"
-             " AND relkind IN('r','p')),"
-             "to_regproc('" PG_MOVE_NAME ".refuse') IS NOT NULL,"
-             "EXISTS(SELECT FROM pg_publication WHERE pubname='" PG_MOVE_NAME "'),"
-             "EXISTS(SELECT FROM pg_subscription WHERE %s),"
-             "(SELECT pg_get_userbyid(relowner)::text FROM pg_class WHERE oid=to_regclass('meta')),"
-             "current_database()::text",
-             its_sub))
+    struct pg_move_facts facts;
+    if (!pg_move_look(&s->pg, &facts) ||
+        !run(
+            s,
+            "SELECT current_schema()::text,(extract(epoch FROM clock_timestamp())*1000)::bigint,"
+            "EXISTS(SELECT FROM pg_class WHERE relnamespace=current_schema()::regnamespace"
+            " AND relkind IN('r','p')),"
+            "(SELECT pg_get_userbyid(relowner)::text FROM pg_class WHERE oid=to_regclass('meta'))"))
         return false;
     const PGresult *r = pg_result(&s->pg, 0);
-    copy_text(s->identity, sizeof s->identity, pg_str(r, 0, 0));
-    copy_text(s->schema, sizeof s->schema, pg_str(r, 0, 1));
-    copy_text(s->owner, sizeof s->owner, pg_str(r, 0, 7));
-    copy_text(s->database, sizeof s->database, pg_str(r, 0, 8));
-    s->clock_ms = pg_int(r, 0, 2) - env_mono_ms(env_real());
-    s->has_tables = pg_int(r, 0, 3) != 0;
-    s->fenced = pg_int(r, 0, 4) != 0;
-    s->published = pg_int(r, 0, 5) != 0;
-    s->subscribed = pg_int(r, 0, 6) != 0;
+    copy_text(s->identity, sizeof s->identity, str_of(facts.identity));
+    copy_text(s->schema, sizeof s->schema, pg_str(r, 0, 0));
+    copy_text(s->owner, sizeof s->owner, pg_str(r, 0, 3));
+    copy_text(s->database, sizeof s->database, pg_str(r, 0, 4));
+    s->clock_ms = pg_int(r, 0, 1) - env_mono_ms(env_real());
+    s->has_tables = pg_int(r, 0, 2) != 0;
+    s->fenced = facts.fenced;
+    s->published = facts.published;
+    s->subscribed = facts.subscribed;
     return true;
 }
 
@@ -119,12 +111,9 @@ bool move_server_look(struct move_server *s)
 bool move_server_lock(struct move_server *s)
 {
     int64_t until = env_mono_ms(env_real()) + LOCK_PATIENCE_MS;
+    struct pg_move_facts facts;
     for (;;) {
-        if (!run(s,
-                 "SELECT pg_try_advisory_lock(%d),(SELECT coalesce(min(pid),0) FROM pg_locks WHERE"
-                 " locktype='advisory' AND classid=0 AND objid=%d AND granted AND database="
-                 "(SELECT oid FROM pg_database WHERE datname=current_database()))",
-                 MOVE_LOCK, MOVE_LOCK))
+        if (!run(s, "SELECT pg_try_advisory_lock(%d)", PG_MOVE_LOCK))
             return false;
         if (pg_int(pg_result(&s->pg, 0), 0, 0))
             return true;
@@ -132,12 +121,12 @@ bool move_server_lock(struct move_server *s)
             break;
         (void)poll(NULL, 0, LOCK_LOOK_MS);
     }
-    int64_t pid = pg_int(pg_result(&s->pg, 0), 0, 1);
-    return pg_refuse(&s->pg,
+    return pg_move_look(&s->pg, &facts) &&
+           pg_refuse(&s->pg,
                      "another move of this database is running, in the server's process %" PRId64
                      ": wait for it or stop it. If its machine is gone, SELECT"
                      " pg_terminate_backend(%" PRId64 ") ends its session",
-                     pid, pid);
+                     facts.lock_pid, facts.lock_pid);
 }
 
 /* --- tables ----------------------------------------------------------------------------------- */
@@ -404,36 +393,6 @@ bool move_wait_mark(struct move_server *s, int64_t mark, int64_t most_ms, bool *
             return true;
         (void)poll(NULL, 0, MARK_LOOK_MS);
     }
-}
-
-bool move_progress(struct move_server *s, struct move_progress *ret)
-{
-    if (!run(s,
-             "SELECT count(*) FILTER(WHERE srsubstate='r'),count(*),"
-             "pg_database_size(current_database()),coalesce((SELECT"
-             " apply_error_count+sync_error_count FROM pg_stat_subscription_stats t"
-             " WHERE t.subid=max(u.oid)),0) FROM pg_subscription u JOIN pg_subscription_rel"
-             " ON srsubid=u.oid WHERE %s",
-             its_sub))
-        return false;
-    const PGresult *r = pg_result(&s->pg, 0);
-    *ret =
-        (struct move_progress){pg_int(r, 0, 0), pg_int(r, 0, 1), pg_int(r, 0, 2), pg_int(r, 0, 3)};
-    return true;
-}
-
-bool move_lag(struct move_server *s, const struct move_server *follower, int64_t *ret_bytes,
-              int64_t *ret_lag_bytes)
-{
-    if (!run(s,
-             "SELECT pg_database_size(current_database()),(SELECT"
-             " pg_wal_lsn_diff(pg_current_wal_lsn(),confirmed_flush_lsn)::bigint"
-             " FROM pg_replication_slots WHERE slot_name='" PG_MOVE_NAME "_%s')",
-             follower->identity))
-        return false;
-    *ret_bytes = pg_int(pg_result(&s->pg, 0), 0, 0);
-    *ret_lag_bytes = pg_int(pg_result(&s->pg, 0), 0, 1);
-    return true;
 }
 
 bool move_nodes(struct move_server *s, int64_t since_ms, int64_t *ret_count, int64_t *ret_clock_ms)

@@ -12,7 +12,7 @@
  * their commits: once a mark has arrived, everything that was committed before it has, too. */
 #pragma once
 
-#include "store/postgresql/pg_schema.h"
+#include "store/postgresql/move_state.h"
 
 struct move_server {
     const char *option; /* "--store" or "--to": what messages call it */
@@ -77,13 +77,6 @@ MUST_CHECK bool move_mark(struct move_server *s, int64_t *ret_mark);
 MUST_CHECK bool move_wait_mark(struct move_server *s, int64_t mark, int64_t most_ms,
                                bool *ret_arrived);
 
-struct move_progress {
-    int64_t tables_done, tables, bytes, errors;
-};
-MUST_CHECK bool move_progress(struct move_server *s, struct move_progress *ret);
-/* The size of the database, and the bytes of WAL that the follower has not confirmed. */
-MUST_CHECK bool move_lag(struct move_server *s, const struct move_server *follower,
-                         int64_t *ret_bytes, int64_t *ret_lag_bytes);
 /* Counts the nodes that have renewed their lease since then, by the server's clock (*ret_clock_ms);
  * since_ms 0: whose lease runs. */
 MUST_CHECK bool move_nodes(struct move_server *s, int64_t since_ms, int64_t *ret_count,
