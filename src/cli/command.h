@@ -52,3 +52,4 @@ int command_user(struct settings *s);
 int command_migrate(struct settings *s);
 int command_copy(struct settings *s);
 int command_move(struct settings *s);
+int command_clusters(struct settings *s);

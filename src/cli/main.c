@@ -89,6 +89,12 @@ const struct command_entry command_table[] = {
      "continue a move that was stopped or killed, run the same command again. Exits with 0 once "
      "--to is in use, 1 if not.",
      command_move},
+    {COMMAND_CLUSTERS, "clusters", "", "Show where each PostgreSQL cluster is, and how full it is.",
+     "Prints a line for each cluster: its server, database, partners, events, waiting callbacks, "
+     "size, events of yesterday and today (UTC), and whether it is in use, away or being moved. "
+     "Takes --config of serve, too. Changes nothing, and can run beside a server. What the role "
+     "may not read is shown as `?`. Exits with 0 if all clusters are in use, 1 if one is away.",
+     command_clusters},
     {COMMAND_USER, "user", "VERB [EMAIL]", "Add people, and reset their access.",
      "VERB is add, list, reset (the password), reset-second-factor (with passkeys), unlink (from "
      "the identity provider), disable, enable or remove. add and reset print a one-time link. "

@@ -26,6 +26,7 @@ enum command {
     COMMAND_EXPORT = 1 << 12,
     COMMAND_HEALTH = 1 << 13,
     COMMAND_MOVE = 1 << 14,
+    COMMAND_CLUSTERS = 1 << 15,
 };
 
 /* The index of an option in the table: what code asks by. */

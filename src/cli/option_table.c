@@ -14,7 +14,7 @@
 
 const struct option option_table[OPTION_COUNT] = {
     [OPTION_CONFIG] = {"config", "FILE", NULL, "Read options from FILE: lines of `name = value`.",
-                       S, 0},
+                       S | COMMAND_CLUSTERS, 0},
     [OPTION_LISTEN] = {"listen", "ADDR:PORT", "127.0.0.1:8080",
                        "Address to listen on. Port 0 selects a free port and prints it.",
                        S | D | COMMAND_RECEIVE, 0},
@@ -25,11 +25,13 @@ const struct option option_table[OPTION_COUNT] = {
                         OPTION_IS_RELOADED},
     [OPTION_STORE] = {"store", "STORE", "sqlite:./data",
                       "The store: sqlite:DIR or postgresql://...",
-                      S | COMMAND_BACKUP | COMMAND_MIGRATE | COMMAND_COPY | COMMAND_MOVE, 0},
+                      S | COMMAND_BACKUP | COMMAND_MIGRATE | COMMAND_COPY | COMMAND_MOVE |
+                          COMMAND_CLUSTERS,
+                      0},
     [OPTION_STORE_CLUSTER] = {"store-cluster", "URI", NULL,
                               "Another PostgreSQL cluster to split accounts over. Always list all "
                               "clusters in the same order.",
-                              S, OPTION_IS_LIST},
+                              S | COMMAND_CLUSTERS, OPTION_IS_LIST},
     [OPTION_NODE_NAME] = {"node-name", "NAME", NULL,
                           "Name of this node (at most " NODE_NAME_SIZE
                           " bytes) in the log and on the system page, "

@@ -149,8 +149,8 @@ static bool read_replica(struct settings *s, struct daemon_options *o, const cha
                          "a replica postgresql://... of a store postgresql://...");
 }
 
-static bool read_clusters(struct settings *s, struct daemon_options *o, const char *store_uri,
-                          struct str *ret_why)
+bool serve_options_read_clusters(struct settings *s, struct daemon_options *o,
+                                 const char *store_uri, struct str *ret_why)
 {
     size_t count = s->of[OPTION_STORE_CLUSTER].count;
     const char **uris = arena_zalloc(&s->arena, (count + 1) * sizeof *uris);
@@ -178,7 +178,7 @@ static bool read_store(struct settings *s, struct daemon_options *o, struct str 
     if (!store_name_read(s, OPTION_STORE, &name, ret_why))
         return false;
     if (!read_node_name(s, &node_name, ret_why) || !read_replica(s, o, name.uri, ret_why) ||
-        !read_clusters(s, o, name.uri, ret_why))
+        !serve_options_read_clusters(s, o, name.uri, ret_why))
         return false;
     if (name.uri) {
         o->store_uri = name.uri;

@@ -8,6 +8,9 @@
  * Texts are the settings' arena's. False: *ret_why is one clear line in it. */
 MUST_CHECK bool serve_options_read(struct settings *s, struct daemon_options *o,
                                    struct str *ret_why);
+/* Those of --store-cluster alone, beside a --store of that URI (NULL: another one). */
+MUST_CHECK bool serve_options_read_clusters(struct settings *s, struct daemon_options *o,
+                                            const char *store_uri, struct str *ret_why);
 
 /* Of a server that runs: what it was started with, and what it has since taken at SIGHUP. */
 struct serve_settings {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/timing.h"
+#include "store/cluster_state.h"
 
 #include <stdbool.h>
 

@@ -55,7 +55,6 @@ MUST_CHECK struct store *postgresql_store_open(const struct postgresql_store_opt
 /* Accounts split over several clusters (store/clusters/clusters.h): the first one has accounts and
  * people and must be reachable; the others may be down. The list is the same for every node and
  * start, in the same order; new clusters are added at the end. */
-#define CLUSTERS_MOST 16
 struct clusters_store_options {
     const char *const *uris; /* of the first cluster, then of the others */
     size_t uri_count;
@@ -63,6 +62,9 @@ struct clusters_store_options {
 };
 MUST_CHECK struct store *clusters_store_open(const struct clusters_store_options *options,
                                              char **ret_why);
+/* Looks at each cluster, beside daemons or without them, and changes nothing. Blocks for seconds
+ * at each that does not answer. */
+void postgresql_clusters_look(const char *const *uris, size_t count, struct cluster_state *ret);
 
 /* What `postbackd migrate` reports for each step of a schema, in order. */
 struct store_step {

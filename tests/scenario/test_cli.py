@@ -24,7 +24,7 @@ OPTIONS = {
               "--source-address", "--ca-file", "--proxy", "--dns-server", "--public-url", "--trusted-proxy"],
     "demo": [], "receive": ["--listen", "--secret", "--status", "--delay", "--fail-rate", "--print"],
     "listen": ["--key", "--to", "--url"],
-    "verify": ["--secret"], "import": [], "backup": [],
+    "verify": ["--secret"], "import": [], "backup": [], "clusters": ["--config", "--store", "--store-cluster"],
 }
 
 

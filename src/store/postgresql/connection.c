@@ -97,7 +97,8 @@ static PGconn *open_connection(const struct pg *pg, const struct pg_host *host)
         "port",
         NULL,
     };
-    const char *const values[] = {give_up_mono_ms(pg) ? "2" : "5",
+    bool is_short = give_up_mono_ms(pg) || pg->trip_ms <= PG_TRIP_SHORT_MS;
+    const char *const values[] = {is_short ? "2" : "5",
                                   "10",
                                   "5",
                                   "3",

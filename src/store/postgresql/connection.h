@@ -29,6 +29,8 @@
 #define PG_LOCK_TIMEOUT_MS 5000
 #define PG_TRIP_TIMEOUT_MS 40000
 #define PG_SCAN_TIMEOUT_MS 600000
+/* A trip_ms for what nobody waits for: connecting is given up as soon, too. */
+#define PG_TRIP_SHORT_MS 2000
 /* How long a stop waits for the database, and for a trip that begins later. */
 #define PG_STOP_PATIENCE_MS 5000
 

@@ -1,0 +1,258 @@
+/* See cluster_look.h. One look is a few cheap statements: sizes come from the file system, events
+ * from the counters of each account and from reports of the last two days. */
+#include "store/postgresql/cluster_look.h"
+
+#include "store/store_open.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* --- the server in use ------------------------------------------------------------------------ */
+
+static void print_server(char ret[CLUSTER_SERVER_BYTES], const struct pg *pg)
+{
+    const char *host = PQhost(pg->connection), *port = PQport(pg->connection);
+    bool is_v6 = host && strchr(host, ':');
+    snprintf(ret, CLUSTER_SERVER_BYTES, "%s%s%s:%s", is_v6 ? "[" : "", host ? host : "",
+             is_v6 ? "]" : "", port ? port : "");
+}
+
+static const char figures_query[] =
+    "SELECT (SELECT coalesce(sum(last_event_no),0) FROM account)::bigint,"
+    "(SELECT coalesce(sum(pending),0) FROM total)::bigint,"
+    "(SELECT coalesce(sum(r.events),0) FROM account a CROSS JOIN LATERAL"
+    " (SELECT sum(live_events+test_events) AS events FROM report r WHERE r.account_no=a.account_no"
+    " AND day>=floor(extract(epoch FROM now())/86400)::int-1) r)::bigint";
+
+static bool look_at_figures(struct pg *pg, struct cluster_state *ret)
+{
+    pg_begin(pg, true);
+    int at = pg_exec(pg, figures_query);
+    enum pg_fate fate = pg_end_read(pg);
+    if (fate != PG_OK)
+        return fate == PG_REFUSED;
+    const PGresult *r = pg_result(pg, at);
+    ret->events = pg_int(r, 0, 0);
+    ret->waiting = pg_int(r, 0, 1);
+    ret->recent_events = pg_int(r, 0, 2);
+    return true;
+}
+
+/* Until the follower is seen. A command has its lock before it makes the slot. */
+static bool look_at_move(struct pg *pg, struct cluster_state *ret, struct pg_move_facts *facts)
+{
+    if (!pg_move_look(pg, facts))
+        return false;
+    ret->move = (struct move_state){
+        .step = *facts->follower  ? MOVE_UNSEEN
+                : facts->lock_pid ? MOVE_BEGINNING
+                                  : MOVE_NONE,
+        .is_commanded = facts->lock_pid != 0,
+    };
+    struct str system = str_of(facts->identity);
+    system = str_cut(&system, '_');
+    snprintf(ret->system, sizeof ret->system, "%.*s", STR_ARG(system));
+    return pg_move_lag(pg, facts->follower, &ret->move);
+}
+
+bool pg_cluster_look(struct pg *pg, struct cluster_state *ret, struct pg_move_facts *ret_facts)
+{
+    *ret = cluster_state_unknown(ret->number);
+    if (!look_at_move(pg, ret, ret_facts) || !look_at_figures(pg, ret) || !pg->connection)
+        return false;
+    ret->bytes = ret->move.bytes;
+    print_server(ret->server, pg);
+    snprintf(ret->database, sizeof ret->database, "%s", PQdb(pg->connection));
+    return true;
+}
+
+/* --- the follower ----------------------------------------------------------------------------- */
+
+/* A short look at one of the URI's servers. */
+struct host_look {
+    struct pg_hosts hosts;
+    struct pg pg;
+    struct pg_move_facts facts;
+};
+
+/* False: it did not answer. */
+static bool look_at_host(struct host_look *h, const struct pg *like, int host)
+{
+    const struct pg_hosts *all = like->hosts;
+    *h = (struct host_look){.hosts.primary = -1};
+    pg_init(&h->pg, like->uri);
+    h->pg.server = "any";
+    h->pg.trip_ms = PG_TRIP_SHORT_MS;
+    h->pg.give_up_mono_ms = like->give_up_mono_ms;
+    if (all && all->count > 0) {
+        h->hosts.count = 1;
+        h->hosts.hosts[0].name = all->hosts[host].name;
+        h->hosts.hosts[0].address = all->hosts[host].address;
+        h->hosts.hosts[0].port = all->hosts[host].port;
+        h->pg.hosts = &h->hosts;
+    }
+    return pg_connect(&h->pg) && pg_move_look(&h->pg, &h->facts);
+}
+
+static bool is_follower(struct host_look *h, const char *follower, struct move_state *ret)
+{
+    if (strcmp(h->facts.identity, follower) != 0)
+        return false;
+    if (!h->facts.subscribed)
+        ret->step = MOVE_BEGINNING;
+    else if (!pg_move_progress(&h->pg, ret))
+        return false;
+    print_server(ret->server, &h->pg);
+    return true;
+}
+
+bool pg_cluster_look_at_follower(const struct pg *pg, const char *follower, struct move_state *ret)
+{
+    bool found = false;
+    for (int i = 0; !found && pg->hosts && i < pg->hosts->count; i++) {
+        struct host_look h;
+        if (i == pg->host)
+            continue;
+        found = look_at_host(&h, pg, i) && is_follower(&h, follower, ret);
+        pg_close(&h.pg);
+    }
+    return found;
+}
+
+/* --- without a store -------------------------------------------------------------------------- */
+
+static void set_away(struct cluster_state *c, const char *why)
+{
+    snprintf(c->away, sizeof c->away, "%s", why);
+}
+
+/* Why no server takes writes, where the reason is a move. */
+static void explain(const struct pg *pg, struct cluster_state *ret)
+{
+    int servers = pg->hosts->count > 0 ? pg->hosts->count : 1, fenced = 0;
+    bool is_commanded = false;
+    for (int i = 0; i < servers; i++) {
+        struct host_look h;
+        if (look_at_host(&h, pg, i) && h.facts.fenced) {
+            fenced++;
+            is_commanded |= h.facts.lock_pid != 0;
+        }
+        pg_close(&h.pg);
+    }
+    if (fenced < servers)
+        set_away(ret, pg->why.p);
+    else if (servers == 1)
+        set_away(ret, "it was moved to another server, which the URI does not name");
+    else
+        set_away(ret, is_commanded
+                          ? "a move switches"
+                          : "a move was stopped in the switch: run the same postbackd move again");
+}
+
+/* Which cluster of which installation. */
+struct cluster_place {
+    char installation[33];
+    int64_t cluster;
+};
+
+static bool read_place(struct pg *pg, struct cluster_state *c, struct cluster_place *ret)
+{
+    pg_begin(pg, true);
+    int at = pg_exec(pg, "SELECT md5(value),(SELECT get_byte(value,0)::bigint FROM meta"
+                         " WHERE name='cluster' AND length(value)=1) FROM meta"
+                         " WHERE name='hash_secret'");
+    enum pg_fate fate = pg_end_read(pg);
+    bool is_empty = fate == PG_REFUSED && strcmp(pg->sqlstate, "42P01") == 0; /* undefined_table */
+    if (is_empty || (fate == PG_OK && PQntuples(pg_result(pg, at)) == 0))
+        set_away(c, "there is no store in this database yet: a server makes it when it starts");
+    if (fate != PG_OK || *c->away)
+        return false;
+    struct str installation = pg_str(pg_result(pg, at), 0, 0);
+    snprintf(ret->installation, sizeof ret->installation, "%.*s", STR_ARG(installation));
+    ret->cluster = pg_int(pg_result(pg, at), 0, 1);
+    return true;
+}
+
+/* The figures of another database are none of this cluster's. */
+static void check_place(struct cluster_state *c, const struct cluster_place *own,
+                        const struct cluster_place *first)
+{
+    char why[160] = "";
+    int64_t partners = c->partners;
+    if (!*own->installation)
+        return;
+    if (own->cluster != c->number)
+        snprintf(why, sizeof why,
+                 "its database is cluster %" PRId64 " of an installation: name the clusters in "
+                 "their order",
+                 own->cluster);
+    else if (*first->installation && strcmp(own->installation, first->installation) != 0)
+        snprintf(why, sizeof why, "its database belongs to another installation than cluster 0");
+    if (!*why)
+        return;
+    *c = cluster_state_away(c->number, why);
+    c->partners = partners;
+}
+
+static void count_partners(struct pg *pg, struct cluster_state *clusters, size_t count)
+{
+    pg_begin(pg, true);
+    int at = pg_exec_f(pg,
+                       "SELECT coalesce((document::json->>'Cluster')::bigint,0),count(*)"
+                       " FROM object WHERE kind=%d GROUP BY 1",
+                       OBJECT_PARTNER);
+    if (pg_end_read(pg) != PG_OK)
+        return;
+    const PGresult *r = pg_result(pg, at);
+    for (size_t i = 0; i < count; i++)
+        clusters[i].partners = 0;
+    for (int row = 0; row < PQntuples(r); row++)
+        if (pg_int(r, row, 0) < (int64_t)count)
+            clusters[pg_int(r, row, 0)].partners = pg_int(r, row, 1);
+}
+
+/* PG_REFUSED in a look at rows is a role that may not read them. */
+static void look(const char *uri, struct cluster_state *all, size_t count, size_t which,
+                 struct cluster_place *first)
+{
+    struct cluster_state *c = &all[which];
+    struct pg_hosts hosts;
+    struct pg pg;
+    struct pg_move_facts facts;
+    struct cluster_place own = {0};
+    pg_hosts_init(&hosts, uri);
+    pg_init(&pg, uri);
+    pg.hosts = &hosts;
+    if (!pg_connect(&pg)) {
+        explain(&pg, c);
+    } else if (read_place(&pg, c, &own), !*c->away) {
+        int64_t partners = c->partners;
+        if (!pg_cluster_look(&pg, c, &facts))
+            set_away(c, buf_c(&pg.why));
+        else if (c->move.step == MOVE_UNSEEN)
+            (void)!pg_cluster_look_at_follower(&pg, facts.follower, &c->move);
+        c->partners = partners;
+        if (which == 0)
+            *first = own;
+        check_place(c, &own, first);
+        if (which == 0 && !*c->away)
+            count_partners(&pg, all, count);
+    }
+    pg_close(&pg);
+    pg_hosts_free(&hosts);
+}
+
+void postgresql_clusters_look(const char *const *uris, size_t count, struct cluster_state *ret)
+{
+    struct cluster_place first = {0};
+    for (size_t i = 0; i < count; i++)
+        ret[i] = cluster_state_unknown((uint32_t)i);
+    for (size_t i = 0; i < count; i++) {
+        PQconninfoOption *options = PQconninfoParse(uris[i], NULL);
+        if (options)
+            look(uris[i], ret, count, i, &first);
+        else
+            set_away(&ret[i], "its URI cannot be read"); /* libpq's words may have the password */
+        PQconninfoFree(options);
+    }
+}
