@@ -248,17 +248,24 @@ static void place(struct directory *d, uint32_t account_no, uint32_t app_no)
         d->placed(d->placed_context, account_no, app_no, p->cluster);
 }
 
-uint32_t directory_least_cluster(struct directory *d, uint32_t count)
+void directory_count_partners(struct directory *d, size_t *ret, uint32_t count)
 {
-    size_t *partners = xcalloc(count, sizeof *partners);
-    uint32_t least = 0;
+    for (uint32_t i = 0; i < count; i++)
+        ret[i] = 0;
     directory_read_lock(d);
     for (uint32_t no = 1; no < directory_end_locked(d, ACCOUNT_PARTNER); no++) {
         const struct partner *p = directory_partner_locked(d, no);
         if (p && p->cluster < count)
-            partners[p->cluster]++;
+            ret[p->cluster]++;
     }
     directory_unlock(d);
+}
+
+uint32_t directory_least_cluster(struct directory *d, uint32_t count)
+{
+    size_t *partners = xcalloc(count, sizeof *partners);
+    uint32_t least = 0;
+    directory_count_partners(d, partners, count);
     for (uint32_t i = 1; i < count; i++)
         if (partners[i] < partners[least])
             least = i;

@@ -32,6 +32,8 @@ void directory_set_operator_key(struct directory *d, struct str key_text);
 typedef void (*directory_placed)(void *context, uint32_t account_no, uint32_t app_no,
                                  uint32_t cluster);
 void directory_set_placed(struct directory *d, directory_placed placed, void *context);
+/* How many partners each of the first `count` clusters has. */
+void directory_count_partners(struct directory *d, size_t *ret, uint32_t count);
 /* Of the first `count` clusters the one with the fewest partners. */
 uint32_t directory_least_cluster(struct directory *d, uint32_t count);
 

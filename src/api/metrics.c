@@ -136,6 +136,27 @@ static void print_clusters(struct buf *to, const struct store_numbers *n)
         metric_print(to, &metrics[i]);
 }
 
+static void print_each_cluster(struct buf *to, struct store *store)
+{
+    struct cluster_state c[CLUSTERS_MOST];
+    size_t count = store_get_clusters(store, c);
+    if (count > 0)
+        buf_add_c(to, "# HELP postbackd_cluster_bytes Size of a cluster's database.\n"
+                      "# TYPE postbackd_cluster_bytes gauge\n");
+    for (size_t i = 0; i < count; i++)
+        if (c[i].bytes != CLUSTER_UNKNOWN)
+            buf_printf(to, "postbackd_cluster_bytes{cluster=\"%zu\"} %lld\n", i,
+                       (long long)c[i].bytes);
+    if (count > 0)
+        buf_add_c(to, "# HELP postbackd_cluster_move_behind_bytes Changes that the other server of "
+                      "a move has not confirmed, while a cluster is moved.\n"
+                      "# TYPE postbackd_cluster_move_behind_bytes gauge\n");
+    for (size_t i = 0; i < count; i++)
+        if (c[i].move.step != MOVE_NONE)
+            buf_printf(to, "postbackd_cluster_move_behind_bytes{cluster=\"%zu\"} %lld\n", i,
+                       (long long)c[i].move.behind_bytes);
+}
+
 static void print_delivery(struct buf *to, const struct delivery_numbers *n)
 {
     const struct metric metrics[] = {
@@ -454,6 +475,7 @@ static void measured(struct task *task)
     print_scrub(&body, &store, call_now_ms(c));
     print_replica(&body, &store);
     print_clusters(&body, &store);
+    print_each_cluster(&body, c->api->options.store);
     print_delivery(&body, &delivery);
     print_durations(&body, &delivery);
     print_timings(&body, &store);

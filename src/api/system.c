@@ -22,6 +22,17 @@ static void release(struct looking *l, size_t count)
         app_unref(l->endpoints[i].app);
 }
 
+/* Of the store and of the directory; what the store says is some seconds old. */
+static size_t get_clusters(struct call *c, struct cluster_state *ret)
+{
+    size_t partners[CLUSTERS_MOST];
+    size_t count = store_get_clusters(c->api->options.store, ret);
+    directory_count_partners(c->api->options.directory, partners, (uint32_t)count);
+    for (size_t i = 0; i < count; i++)
+        ret[i].partners = (int64_t)partners[i];
+    return count;
+}
+
 static void answer(struct looking *l)
 {
     struct api *api = l->c->api;
@@ -33,6 +44,9 @@ static void answer(struct looking *l)
         .endpoints = l->endpoints,
         .endpoint_count = l->at,
     };
+    struct cluster_state *clusters = call_alloc(l->c, CLUSTERS_MOST * sizeof *clusters);
+    n.clusters = clusters;
+    n.cluster_count = get_clusters(l->c, clusters);
     store_get_numbers(api->options.store, &n.store);
     delivery_get_numbers(api->options.delivery, &n.delivery);
     books_watch_get(api->options.books, &n.books);

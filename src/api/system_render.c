@@ -214,6 +214,55 @@ static void print_clusters(struct json_writer *w, const struct store_numbers *n)
     json_end_object(w);
 }
 
+static void print_figure(struct json_writer *w, const char *name, int64_t figure)
+{
+    json_key(w, name);
+    if (figure == CLUSTER_UNKNOWN)
+        json_null(w);
+    else
+        json_int(w, figure);
+}
+
+static void print_move(struct json_writer *w, const struct move_state *m)
+{
+    bool is_seen = m->step == MOVE_COPYING || m->step == MOVE_FOLLOWING || m->step == MOVE_SWITCHED;
+    json_key(w, "Move");
+    if (m->step == MOVE_NONE) {
+        json_null(w);
+        return;
+    }
+    json_object(w);
+    json_key_c(w, "Step", move_step_name(m->step));
+    json_key_c(w, "Server", *m->server ? m->server : NULL);
+    print_figure(w, "TablesCopied", is_seen ? m->tables_done : CLUSTER_UNKNOWN);
+    print_figure(w, "Tables", is_seen ? m->tables : CLUSTER_UNKNOWN);
+    print_figure(w, "Bytes", is_seen ? m->bytes_done : CLUSTER_UNKNOWN);
+    json_key_int(w, "BehindBytes", m->behind_bytes);
+    json_key_bool(w, "Running", m->is_commanded);
+    json_end_object(w);
+}
+
+static void print_cluster_list(struct json_writer *w, const struct system_numbers *n)
+{
+    json_key_array(w, "ClusterList");
+    for (size_t i = 0; i < n->cluster_count; i++) {
+        const struct cluster_state *c = &n->clusters[i];
+        json_object(w);
+        json_key_int(w, "Number", c->number);
+        json_key_c(w, "Server", *c->server ? c->server : NULL);
+        json_key_c(w, "Database", *c->database ? c->database : NULL);
+        print_figure(w, "Bytes", c->bytes);
+        print_figure(w, "Partners", c->partners);
+        print_figure(w, "Events", c->events);
+        print_figure(w, "RecentEvents", c->recent_events);
+        print_figure(w, "Pending", c->waiting);
+        json_key_c(w, "State", cluster_state_name(c));
+        print_move(w, &c->move);
+        json_end_object(w);
+    }
+    json_end_array(w);
+}
+
 static void print_replica(struct json_writer *w, const struct store_numbers *n)
 {
     json_key(w, "ReadReplica");
@@ -246,5 +295,6 @@ void system_print(struct json_writer *w, const struct system_numbers *n)
     print_nodes(w, &n->store);
     print_replica(w, &n->store);
     print_clusters(w, &n->store);
+    print_cluster_list(w, n);
     json_end_object(w);
 }

@@ -26,6 +26,8 @@ struct system_numbers {
     struct operations_numbers operations;
     struct link_mail_numbers link_mails;
     struct certificate_state certificates;
+    const struct cluster_state *clusters;
+    size_t cluster_count;
     const struct system_endpoint *endpoints;
     size_t endpoint_count;
 };

@@ -249,6 +249,12 @@ void store_get_numbers(struct store *s, struct store_numbers *ret)
     s->ops->numbers(s, ret);
 }
 
+size_t store_get_clusters(struct store *s, struct cluster_state *ret)
+{
+    CHECK_MAGIC(s, STORE_MAGIC);
+    return s->ops->clusters ? s->ops->clusters(s, ret) : 0;
+}
+
 void store_visit_objects(struct store *s, object_visitor visit, void *context)
 {
     CHECK_MAGIC(s, STORE_MAGIC);

@@ -460,9 +460,8 @@ struct resend {
     enum store_status status;
 };
 
-/* For implementations. */
-/* Warns in the log that the clock was put back, before an event received at received_ms is
- * decided. */
+/* For implementations: warns in the log that the clock was put back, before an event received at
+ * received_ms is decided. */
 void store_warn_of_clock(int64_t last_accepted_ms, int64_t received_ms);
 static inline enum store_status resend_status(enum resend_verdict verdict)
 {
@@ -534,6 +533,8 @@ struct store_ops {
     /* Any thread; does not block. Also looks at the disk if the last look was long ago; whoever
      * runs a store calls this a few times a second. */
     void (*numbers)(struct store *s, struct store_numbers *ret);
+    /* As numbers, of some seconds ago, without partners; at most CLUSTERS_MOST. NULL: none. */
+    size_t (*clusters)(struct store *s, struct cluster_state *ret);
     /* Any thread; does not block. What the new retention makes too old is deleted within seconds.
      * NULL: the store has no bounds. */
     void (*set_bounds)(struct store *s, const struct store_bounds *bounds);
@@ -558,8 +559,7 @@ struct store {
     const struct store_ops *ops;
 };
 
-/* The functions that callers use: they assert the arguments, empty the results and call the
- * slot. */
+/* For callers: they assert the arguments, empty the results and call the slot. */
 void store_submit(struct store *s, struct intake_batch *batch);
 void store_record(struct store *s, struct outcome_batch *batch);
 void store_page(struct store *s, struct due_page *page);
@@ -579,8 +579,7 @@ void store_erase(struct store *s, struct erase *erase);
 void store_feed(struct store *s, struct object_feed *feed);
 /* NULL: not shared, this process may deliver every lane */
 struct leases *store_leases(struct store *s);
-/* Replaces the watcher, NULL: none. Any time; when it returns, the watcher before is not called any
- * more. */
+/* Replaces the watcher; NULL: none. When it returns, the one before is not called any more. */
 void store_watch(struct store *s, struct store_watcher *watcher);
 /* Shared stores only. `answer` is copied; app_no is the one of the question. */
 void store_ask(struct store *s, struct store_question *question);
@@ -589,6 +588,7 @@ void store_answer(struct store *s, uint32_t app_no, int64_t question, struct str
  * about it. The cluster never changes. Does nothing where there is one cluster. */
 void store_place(struct store *s, uint32_t account_no, uint32_t app_no, uint32_t cluster);
 void store_get_numbers(struct store *s, struct store_numbers *ret);
+size_t store_get_clusters(struct store *s, struct cluster_state *ret);
 void store_set_bounds(struct store *s, const struct store_bounds *bounds);
 const struct hash_secret *store_hash_secret(struct store *s);
 void store_visit_objects(struct store *s, object_visitor visit, void *context);

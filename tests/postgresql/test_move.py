@@ -407,3 +407,74 @@ def test_a_cluster_of_several_moves(pair, receiver, tmp_path):
         assert "is cluster 1 of the installation, --store is cluster 0" in move(first, pair.new, status=1)
     finally:
         node.stop()
+
+
+def shown(*uris, status=0):
+    """The states that `postbackd clusters` shows, by cluster, and all that it prints."""
+    words = ["--store", uris[0]] + [word for uri in uris[1:] for word in ("--store-cluster", uri)]
+    done = subprocess.run([BINARY, "clusters", *words], text=True, capture_output=True, timeout=60)
+    assert (done.returncode, done.stderr) == (status, ""), done
+    lines = done.stdout.splitlines()
+    at = lines[0].index("state")
+    return [line[at:] for line in lines[1:1 + len(uris)]], done.stdout
+
+
+def test_each_step_of_a_move_is_shown(pair, receiver):
+    node = pair.cluster.start("a")
+    account = Account(node, receiver.url)
+    node.api().events([account.event("%d" % n) for n in range(10)])
+    old, new = ["%s:5432" % server.folder for server in pair.servers]
+    stopped = "; stopped: run the same postbackd move again"
+
+    def state():
+        return shown(pair.uri)[0][0]
+
+    def system(step):
+        def seen():
+            cluster, = node.api().get("/api/v1/system").json["ClusterList"]
+            return cluster if cluster["Server"] and (cluster["Move"] or {}).get("Step") == step else None
+        return eventually(seen, 30, what="the system page shows the step %s" % step)
+
+    assert state() == "in use" and system(None)["Server"] == old
+    process = begin(pair.old, pair.new)
+    for line in process.stdout:
+        if "copying" in line or "following" in line:
+            break
+    process.send_signal(signal.SIGSTOP)
+    assert re.fullmatch("moving to %s: (copying|following).* KB of changes behind" % new, state()), state()
+    process.kill()
+    process.communicate(timeout=60)
+    eventually(lambda: re.fullmatch("moving to %s: following, \\d+ KB of changes behind%s" % (new, stopped), state()),
+               30, what="the target follows")
+    page = system("following")
+    assert page["State"] == "moving" and page["Server"] == old and page["Move"]["Server"] == new
+    assert page["Move"]["TablesCopied"] == page["Move"]["Tables"] > 10 and not page["Move"]["Running"]
+    assert node.metrics()['postbackd_cluster_move_behind_bytes{cluster="0"}'] >= 0
+    assert shown(pair.old)[0][0].startswith("in a move: the other server does not answer or is not in the URI, ")
+
+    move(pair.old, pair.new)
+    assert state() == "moved, kept up to date at %s: finish with postbackd move --finish" % old
+    page = system("switched")
+    assert (page["State"], page["Server"], page["Move"]["Server"]) == ("moved", new, old)
+    assert (page["Partners"], page["Events"], page["RecentEvents"]) == (1, 10, 10)
+    assert shown(pair.old, status=1)[0] == ["away: it was moved to another server, which the URI does not name"]
+    move(pair.new, pair.old)
+    assert state() == "moved, kept up to date at %s: finish with postbackd move --finish" % new
+    move(pair.new, pair.old, "--finish")
+    assert state() == "in use" and system(None)["Server"] == old
+
+
+def test_a_switch_that_was_killed_is_shown(pair, receiver):
+    node = pair.cluster.start("a")
+    Account(node, receiver.url)
+    make_switch_slow(pair)
+    process = begin(pair.old, pair.new)
+    eventually(lambda: is_fenced(pair.old), 60, what="the source is fenced")
+    process.send_signal(signal.SIGSTOP)
+    assert shown(pair.uri, status=1)[0] == ["away: a move switches"]
+    process.kill()
+    process.communicate(timeout=60)
+    eventually(lambda: shown(pair.uri, status=1)[0] ==
+               ["away: a move was stopped in the switch: run the same postbackd move again"], 30)
+    move(pair.old, pair.new)
+    assert shown(pair.uri)[0][0].startswith("moved, kept up to date at ")

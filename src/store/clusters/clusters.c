@@ -229,6 +229,7 @@ static const struct store_ops clusters_ops = {
     .answer = answer_node,
     .place = place,
     .numbers = clusters_get_numbers,
+    .clusters = clusters_get_states,
     .set_bounds = set_bounds,
     .hash_secret = get_hash_secret,
     .visit_objects = visit_objects,

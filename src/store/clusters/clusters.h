@@ -87,6 +87,7 @@ void clusters_submit(struct clusters *c, struct intake_batch *batch);
 void clusters_list_objects(struct clusters *c, struct object_list *list);
 void clusters_check_books(struct clusters *c, struct books_check *check);
 void clusters_get_numbers(struct store *s, struct store_numbers *ret);
+size_t clusters_get_states(struct store *s, struct cluster_state *ret);
 void cluster_request_submit(struct cluster_request *p);
 struct cluster_request *cluster_request_next(const struct cluster_request *p);
 /* the list with p in front */

@@ -486,3 +486,15 @@ void clusters_get_numbers(struct store *s, struct store_numbers *ret)
         ret->accepting = false;
     }
 }
+
+size_t clusters_get_states(struct store *s, struct cluster_state *ret)
+{
+    struct clusters *c = clusters_of(s);
+    for (size_t i = 0; i < c->count; i++) {
+        struct store *part = atomic_load(&c->parts[i].store);
+        ret[i] = cluster_state_away((uint32_t)i, store_refusal_text(STORE_REFUSES_DATABASE));
+        if (part && store_get_clusters(part, &ret[i]) > 0)
+            ret[i].number = (uint32_t)i;
+    }
+    return c->count;
+}

@@ -15,6 +15,8 @@
  * one, so that a busy server is not polled more often than it can answer. */
 #define KEEPER_HEARD_LEAST_MS 25
 #define KEEPER_HEARD_TIMES 3
+#define KEEPER_CLUSTER_MS 5000
+#define KEEPER_FOLLOWER_AGAIN_MS 60000 /* after one that was not found: looking takes seconds */
 #define KEEPER_HOUSE_MS 3600000
 #define KEEPER_HOUSE_AGAIN_MS 60000 /* after a failure, because this work may free disk space */
 #define LOG_WHOLE_S (2 * 24 * 3600)
@@ -179,6 +181,25 @@ static int64_t pause_behind(int64_t pause_ms, int64_t took_us, bool heard)
     return pause_ms < KEEPER_LOOK_MS ? pause_ms : KEEPER_LOOK_MS;
 }
 
+/* For people. The follower of a move is asked only while there is one. */
+static void look_at_cluster(struct postgresql_store *s, struct pg *pg, int64_t now_mono_ms)
+{
+    struct pg_cluster_watch *w = &s->watch;
+    struct cluster_state seen = {0};
+    struct pg_move_facts facts;
+    if (now_mono_ms < w->due_mono_ms)
+        return;
+    w->due_mono_ms = now_mono_ms + KEEPER_CLUSTER_MS;
+    if (!pg_cluster_look(pg, &seen, &facts))
+        return;
+    if (seen.move.step == MOVE_UNSEEN && now_mono_ms >= w->follower_due_mono_ms &&
+        !pg_cluster_look_at_follower(pg, facts.follower, &seen.move))
+        w->follower_due_mono_ms = now_mono_ms + KEEPER_FOLLOWER_AGAIN_MS;
+    pthread_mutex_lock(&w->mutex);
+    w->seen = seen;
+    pthread_mutex_unlock(&w->mutex);
+}
+
 static enum pg_fate do_chores(struct postgresql_store *s, struct chores *c, int64_t now_mono_ms)
 {
     if (now_mono_ms < c->due_mono_ms)
@@ -193,7 +214,10 @@ static enum pg_fate do_chores(struct postgresql_store *s, struct chores *c, int6
         c->house_mono_ms = now_mono_ms + (good ? KEEPER_HOUSE_MS : KEEPER_HOUSE_AGAIN_MS);
     }
     c->due_mono_ms = now_mono_ms + (s->questions.busy ? KEEPER_HASTE_MS : KEEPER_LOOK_MS);
-    return pg_keeper_look(s, &s->keeper);
+    fate = pg_keeper_look(s, &s->keeper);
+    if (fate == PG_OK)
+        look_at_cluster(s, &s->keeper, now_mono_ms);
+    return fate;
 }
 
 void *pg_keeper_main(void *arg)

@@ -139,6 +139,17 @@ static void pg_numbers_slot(struct store *store, struct store_numbers *ret)
     pg_replica_get_numbers(s->replica, ret);
 }
 
+static size_t pg_clusters(struct store *store, struct cluster_state *ret)
+{
+    struct postgresql_store *s = postgresql_store_of(store);
+    pthread_mutex_lock(&s->watch.mutex);
+    *ret = s->watch.seen;
+    pthread_mutex_unlock(&s->watch.mutex);
+    if (judge(s, NULL) == STORE_REFUSES_DATABASE)
+        *ret = cluster_state_away(0, store_refusal_text(STORE_REFUSES_DATABASE));
+    return 1;
+}
+
 /* --- before the start: on the keeper's connection, which is not in use yet ------------------- */
 
 static const struct hash_secret *pg_hash_secret(struct store *store)
@@ -283,6 +294,7 @@ static void free_store(struct postgresql_store *s)
     for (size_t i = 0; i < QUEUES; i++)
         queue_destroy(queues[i]);
     pthread_mutex_destroy(&s->numbers.mutex);
+    pthread_mutex_destroy(&s->watch.mutex);
     pg_hosts_free(&s->hosts);
     free(s->uri);
     s->magic = s->store.magic = 0;
@@ -330,6 +342,7 @@ static const struct store_ops postgresql_ops = {
     .ask = pg_ask,
     .answer = pg_answer,
     .numbers = pg_numbers_slot,
+    .clusters = pg_clusters,
     .hash_secret = pg_hash_secret,
     .visit_objects = pg_visit_objects,
     .backlog = pg_backlog,
@@ -369,6 +382,8 @@ static void init_parts(struct postgresql_store *s)
     for (size_t i = 0; i < QUEUES; i++)
         queue_init(queues[i]);
     pthread_mutex_init(&s->numbers.mutex, NULL);
+    pthread_mutex_init(&s->watch.mutex, NULL);
+    s->watch.seen = cluster_state_unknown(0);
 }
 
 /* From now on no connection uses another database. */

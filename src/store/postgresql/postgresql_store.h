@@ -14,6 +14,7 @@
  * under locks that hold until the commit (docs/decisions/postgresql-store.md). */
 #pragma once
 
+#include "store/postgresql/cluster_look.h"
 #include "store/postgresql/disk_room.h"
 #include "store/postgresql/nodes.h"
 #include "store/postgresql/pg_schema.h"
@@ -53,6 +54,13 @@ struct pg_numbers {         /* pg_numbers.c */
     struct pg_room room;
     struct pg_refusals refusals;
     atomic_llong set_aside; /* outcomes that wait because the database refused them */
+};
+
+/* What the keeper last saw of the cluster. */
+struct pg_cluster_watch {
+    pthread_mutex_t mutex; /* guards `seen` */
+    struct cluster_state seen;
+    int64_t due_mono_ms, follower_due_mono_ms; /* the keeper's */
 };
 
 /* Events to accept in one transaction. */
@@ -148,6 +156,7 @@ struct postgresql_store {
     bool started;
     atomic_llong give_up_mono_ms; /* when waiting for the database ends during a stop; 0: no stop */
     struct pg_numbers numbers;
+    struct pg_cluster_watch watch;
 };
 
 static inline struct postgresql_store *postgresql_store_of(struct store *s)

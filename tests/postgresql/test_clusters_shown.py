@@ -1,0 +1,89 @@
+"""postbackd clusters and the system page: where each cluster is, how full it is, and what is away."""
+import re
+import subprocess
+
+import nodes
+from harness import BINARY, OPERATOR_KEY, Account, eventually
+from postgresql import new_database, sql
+from test_clusters import post, split, wait_away  # noqa: F401  (split is a fixture)
+
+
+def shown(*uris, status=0):
+    """The cells of each cluster that `postbackd clusters` shows, and the lines below them."""
+    words = ["--store", uris[0]] + [word for uri in uris[1:] for word in ("--store-cluster", uri)]
+    done = subprocess.run([BINARY, "clusters", *words], text=True, capture_output=True, timeout=60)
+    assert (done.returncode, done.stderr) == (status, ""), done
+    assert "secret" not in done.stdout, done.stdout
+    lines = [re.split(r" {2,}", line.strip()) for line in done.stdout.splitlines()]
+    assert lines[0] == ["cluster", "server", "database", "partners", "events", "waiting", "size", "recent", "state"]
+    return lines[1:1 + len(uris)], [" ".join(line) for line in lines[1 + len(uris):]]
+
+
+def test_clusters_are_shown(split, receiver):  # noqa: F811
+    """Three clusters on two servers: what each has, what would even them out, and what is away."""
+    split.databases.insert(1, new_database(split.servers[0].uri(), "zwei 😀 x"))
+    a = nodes.DatabaseDaemon(split.directory / "a", split.databases[0], "--store-cluster", split.databases[1],
+                             "--store-cluster", split.databases[2])
+    split.all["a"] = a
+    rows, below = shown(*split.databases, status=1)
+    assert {row[-1] for row in rows} == {"away: there is no store in this database yet: a server makes it when it starts"}
+    a.start()
+    accounts = [Account(a, receiver.url) for _ in range(3)]
+    assert post(a, *[account.event("%d-%d" % (k, n)) for k, account in enumerate(accounts[:2])
+                     for n in range(4 + 4 * k)]).json["Accepted"] == 12
+    for k in range(2):
+        receiver.wait_for("%d-3" % k)
+    one, other = ["%s:5432" % server.folder for server in split.servers]
+    eventually(lambda: [row[5] for row in shown(*split.databases)[0]] == ["0"] * 3, 30, what="all are delivered")
+    rows, below = shown(*split.databases)
+    assert [row[:6] + row[7:] for row in rows] == [["0", one, "postbackd", "1", "4", "0", "4", "in use"],
+                                                   ["1", one, "zwei 😀 x", "1", "8", "0", "8", "in use"],
+                                                   ["2", other, "postbackd", "1", "0", "0", "0", "in use"]]
+    assert below[0] == "on one server: clusters 0 and 1, on " + one
+    hint = re.fullmatch(r"to even out: move cluster (0 \(0\.0\d GB, 33|1 \(0\.0\d GB, 67) % of the events\) from (\S+) to a server of its own",
+                        below[1])
+    assert hint and hint.group(2) == one and len(below) == 2, below
+
+    def page():
+        return a.api().get("/api/v1/system").json["ClusterList"]
+    eventually(lambda: [c["Events"] for c in page()] == [4, 8, 0], 30, what="the system page has the events")
+    for c, row in zip(page(), rows):
+        assert [str(c[name]) for name in ("Number", "Server", "Database", "Partners", "Events", "Pending",
+                                          "RecentEvents")] == row[:6] + [row[7]]
+        assert (c["State"], c["Move"]) == ("in_use", None) and 5e6 < c["Bytes"] < 1e8
+        assert a.metrics()['postbackd_cluster_bytes{cluster="%d"}' % c["Number"]] == c["Bytes"]
+
+    # A role that may only connect sees what everybody sees.
+    sql(split.databases[0], "CREATE ROLE plain LOGIN")
+    rows, below = shown(split.databases[0] + "&user=plain", split.databases[1] + "&user=plain")
+    assert [row[3:6] + row[7:] for row in rows] == [["?", "?", "?", "?", "in use"]] * 2 and rows[0][6].endswith(" GB")
+    assert len(below) == 1
+
+    # Away, and not named in its place; a password is never printed.
+    split.servers[1].stop()
+    rows, below = shown(*split.databases, status=1)
+    assert rows[2][:4] == ["2", "-", "-", "1"] and rows[2][8].startswith("away: connection to server")
+    assert [row[-1] for row in rows[:2]] == ["in use"] * 2 and len(below) == 1
+    wait_away(a, 1)
+    assert [(c["State"], c["Server"], c["Partners"]) for c in page()] == \
+        [("in_use", one, 1), ("in_use", one, 1), ("away", None, 1)]
+    rows, _ = shown(split.databases[0], "postgresql://u:secret@127.0.0.1:1/x", "postgresql://u:secret@[::1/x",
+                    split.databases[1], status=1)
+    assert [row[-1] for row in rows] == ["in use", rows[1][-1], "away: its URI cannot be read",
+                                         "away: its database is cluster 1 of an installation: name the clusters in "
+                                         "their order"]
+    split.servers[1].start()
+    wait_away(a, 0)
+    assert [row[-1] for row in shown(*split.databases)[0]] == ["in use"] * 3
+    eventually(lambda: page()[2]["Server"] == other, 30, what="the system page shows it again")
+
+
+def test_clusters_are_those_of_a_config_file(split):  # noqa: F811
+    a = split.start("a")
+    file = split.directory / "serve.conf"
+    file.write_text("store = %s\nstore-cluster = %s\nlog-level = debug\noperator-key = %s\n" %
+                    (*split.databases, OPERATOR_KEY), encoding="utf-8")
+    file.chmod(0o600)
+    done = subprocess.run([BINARY, "clusters", "--config", str(file)], text=True, capture_output=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "") and len(done.stdout.splitlines()) == 3
+    assert a.stop() == 0
