@@ -213,3 +213,11 @@ def test_the_file_of_identity_providers_is_read(tmp_path):
     assert words.encode() in run("serve", *arguments).stderr
     file.unlink()
     assert check(*arguments, status=1)["sign-in-file"][1] == "%s: No such file or directory" % file
+
+
+def test_sqlite_has_no_clusters(tmp_path):
+    result = run("clusters", "--store", "sqlite:%s" % tmp_path)
+    assert (result.returncode, result.stderr) == (0, b"")
+    assert result.stdout.decode() == "sqlite:%s is one file on one machine: there are no clusters.\n" % tmp_path
+    assert_one_line(run("clusters", "--store", "sqlite:%s" % tmp_path, "--store-cluster", "postgresql://u:secret@h/x"),
+                    2, "beside a --store postgresql://")
