@@ -151,9 +151,9 @@ class Move:
             self.at["switching"] = now
         elif found := re.match(r"switched: .* (\d+) ms", line):
             self.at["switched"], self.gap_ms = now, int(found[1])
-        elif found := re.match(r"(copying|following): .* tables, (\d+) of .* MB, (\d+) KB", line):
+        elif found := re.match(r"(copying|following)\b.*, (\d+) KB of changes behind", line):
             self.at.setdefault(found[1], now)
-            self.behind_kb.append(int(found[3]))
+            self.behind_kb.append(int(found[2]))
         elif line.startswith("beginning to copy"):
             self.at["copying"] = now
         self.too_slow += TOO_SLOW in line

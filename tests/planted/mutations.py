@@ -313,8 +313,7 @@ plant("new_keys_of_a_slice_dropped", "packed keys", "keys that came while a slic
 # --- which database ------------------------------------------------------------------------------
 
 plant("any_database_will_do", "which database", "a connection uses whatever store it reaches",
-      "src/store/postgresql/connection.c", "if (good && (!pg->identity || has_the_store(pg)))",
-      "if (good && (!pg->identity || has_the_store(pg) || pg->connection))",
+      "src/store/postgresql/connection.c", "!pg->identity || pg_identity_is(pg, pg->identity)", "!pg->identity || pg->connection",
       "postgresql test_other_servers.py::test_another_store_at_the_same_address_is_left_alone")
 plant("empty_server_taken", "which database", "a start makes tables though a server that may have the store is away",
       "src/store/postgresql/pg_schema.c", "answered == 0 || silent.n == 0", "answered == 0 || silent.n != 1",

@@ -349,9 +349,9 @@ def test_partitions_come_along_and_none_is_dropped_meanwhile(pair):
 def test_what_does_not_fit_is_refused(pair, receiver, tmp_path):
     daemon = DatabaseDaemon(tmp_path / "own", pair.old).start()
     Account(daemon, receiver.url)
-    other = new_database(pair.servers[1].uri(), "other")
-    sql(other, "CREATE TABLE mine(n int)")
-    assert "has tables of something else" in move(pair.old, other, status=1)
+    sql(pair.new, "CREATE TABLE mine(n int)")
+    assert "has tables of something else" in move(pair.old, pair.new, status=1)
+    sql(pair.new, "DROP TABLE mine")
     foreign = new_database(pair.servers[1].uri(), "foreign")
     DatabaseDaemon(tmp_path / "foreign", foreign).start().stop()
     assert "belongs to another installation" in move(pair.old, foreign, status=1)

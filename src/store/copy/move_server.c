@@ -60,12 +60,12 @@ static bool look_at_objects(struct move_server *s)
 {
     struct pg_move_facts facts;
     if (!pg_move_look(&s->pg, &facts) ||
-        !run(
-            s,
-            "SELECT current_schema()::text,(extract(epoch FROM clock_timestamp())*1000)::bigint,"
-            "EXISTS(SELECT FROM pg_class WHERE relnamespace=current_schema()::regnamespace"
-            " AND relkind IN('r','p')),"
-            "(SELECT pg_get_userbyid(relowner)::text FROM pg_class WHERE oid=to_regclass('meta'))"))
+        !run(s,
+             "SELECT current_schema()::text,(extract(epoch FROM clock_timestamp())*1000)::bigint,"
+             "EXISTS(SELECT FROM pg_class WHERE relnamespace=current_schema()::regnamespace"
+             " AND relkind IN('r','p')),"
+             "(SELECT pg_get_userbyid(relowner)::text FROM pg_class WHERE oid=to_regclass('meta')),"
+             "current_database()::text"))
         return false;
     const PGresult *r = pg_result(&s->pg, 0);
     copy_text(s->identity, sizeof s->identity, str_of(facts.identity));
@@ -80,25 +80,17 @@ static bool look_at_objects(struct move_server *s)
     return true;
 }
 
-/* A store that a daemon has opened has a hash secret. */
+/* A store that a daemon has opened has an identity. */
 static bool look_at_rows(struct move_server *s)
 {
-    s->has_rows = false;
-    if (!*s->owner)
-        return true;
-    if (!run(s, "SELECT value,(SELECT value FROM meta WHERE name='cluster') FROM meta"
-                " WHERE name='hash_secret'"))
-        return false;
-    const PGresult *r = pg_result(&s->pg, 0);
-    if (PQntuples(r) == 0)
-        return true;
-    struct str secret = pg_str(r, 0, 0), cluster = pg_str(r, 0, 1);
-    if (secret.n != sizeof s->secret.bytes)
-        return pg_refuse(&s->pg, "the key of the hashes in table meta is damaged");
-    memcpy(s->secret.bytes, secret.p, secret.n);
-    s->cluster = cluster.n == 1 ? (unsigned char)cluster.p[0] : 0;
-    s->has_rows = true;
-    return true;
+    struct pg_identity found;
+    enum pg_identity_found is = *s->owner ? pg_identity_look(&s->pg, &found) : IDENTITY_NONE;
+    s->has_rows = is == IDENTITY_FOUND;
+    if (s->has_rows) {
+        s->secret = found.secret;
+        s->cluster = found.cluster;
+    }
+    return is != IDENTITY_UNKNOWN;
 }
 
 bool move_server_look(struct move_server *s)

@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 /* --- the server in use ------------------------------------------------------------------------ */
 
@@ -149,28 +150,19 @@ static void explain(const struct pg *pg, struct cluster_state *ret)
                           : "a move was stopped in the switch: run the same postbackd move again");
 }
 
-/* Which cluster of which installation. */
+/* Which store a database has, where it says so. */
 struct cluster_place {
-    char installation[33];
-    int64_t cluster;
+    bool known;
+    struct pg_identity identity;
 };
 
 static bool read_place(struct pg *pg, struct cluster_state *c, struct cluster_place *ret)
 {
-    pg_begin(pg, true);
-    int at = pg_exec(pg, "SELECT md5(value),(SELECT get_byte(value,0)::bigint FROM meta"
-                         " WHERE name='cluster' AND length(value)=1) FROM meta"
-                         " WHERE name='hash_secret'");
-    enum pg_fate fate = pg_end_read(pg);
-    bool is_empty = fate == PG_REFUSED && strcmp(pg->sqlstate, "42P01") == 0; /* undefined_table */
-    if (is_empty || (fate == PG_OK && PQntuples(pg_result(pg, at)) == 0))
+    enum pg_identity_found found = pg_identity_look(pg, &ret->identity);
+    ret->known = found == IDENTITY_FOUND;
+    if (found == IDENTITY_NONE)
         set_away(c, "there is no store in this database yet: a server makes it when it starts");
-    if (fate != PG_OK || *c->away)
-        return false;
-    struct str installation = pg_str(pg_result(pg, at), 0, 0);
-    snprintf(ret->installation, sizeof ret->installation, "%.*s", STR_ARG(installation));
-    ret->cluster = pg_int(pg_result(pg, at), 0, 1);
-    return true;
+    return ret->known;
 }
 
 /* The figures of another database are none of this cluster's. */
@@ -179,14 +171,14 @@ static void check_place(struct cluster_state *c, const struct cluster_place *own
 {
     char why[160] = "";
     int64_t partners = c->partners;
-    if (!*own->installation)
+    if (!own->known)
         return;
-    if (own->cluster != c->number)
+    if (own->identity.cluster != c->number)
         snprintf(why, sizeof why,
-                 "its database is cluster %" PRId64 " of an installation: name the clusters in "
-                 "their order",
-                 own->cluster);
-    else if (*first->installation && strcmp(own->installation, first->installation) != 0)
+                 "its database is cluster %u of an installation: name the clusters in their order",
+                 own->identity.cluster);
+    else if (first->known && memcmp(&own->identity.secret, &first->identity.secret,
+                                    sizeof first->identity.secret) != 0)
         snprintf(why, sizeof why, "its database belongs to another installation than cluster 0");
     if (!*why)
         return;

@@ -114,25 +114,6 @@ static PGconn *open_connection(const struct pg *pg, const struct pg_host *host)
     return PQconnectdbParams(names, values, 1);
 }
 
-/* Adds why another store's server is left alone to why the others did not do. */
-static bool has_the_store(struct pg *pg)
-{
-    struct buf before = pg->why;
-    pg->why = (struct buf){0};
-    bool is = pg_identity_is(pg, pg->identity);
-    struct buf why = pg->why;
-    pg->why = before;
-    if (!is) {
-        struct buf line = {0};
-        buf_printf(&line, "%s port %s: %s", pg->connection ? PQhost(pg->connection) : "a server",
-                   pg->connection ? PQport(pg->connection) : "", buf_c(&why));
-        add_why(pg, buf_c(&line));
-        buf_free(&line);
-    }
-    buf_free(&why);
-    return is;
-}
-
 /* host NULL: any host of the URI. */
 static bool connect_to(struct pg *pg, const struct pg_host *host)
 {
@@ -142,20 +123,24 @@ static bool connect_to(struct pg *pg, const struct pg_host *host)
                 PQsetnonblocking(pg->connection, 1) == 0;
     if (!good)
         add_why(pg, PQerrorMessage(pg->connection));
-    if (good && (!pg->identity || has_the_store(pg)))
+    if (good && (!pg->identity || pg_identity_is(pg, pg->identity)))
         return true;
     disconnect(pg);
     return false;
 }
 
-bool pg_connect_to_host(struct pg *pg, int host)
+static void forget_connection(struct pg *pg)
 {
-    const char *server = pg->server;
     clear_results(pg);
     disconnect(pg);
     buf_clear(&pg->why);
+}
+
+bool pg_connect_to_host(struct pg *pg, int host)
+{
+    const char *server = pg->server;
+    forget_connection(pg);
     pg->server = "any";
-    pg->host = host;
     bool good = connect_to(pg, &pg->hosts->hosts[host]);
     pg->server = server;
     return good;
@@ -186,9 +171,7 @@ bool pg_connect(struct pg *pg)
     if (pg->connection && PQstatus(pg->connection) == CONNECTION_OK &&
         !pg_hosts_moved_from(pg->hosts, pg->host))
         return true;
-    clear_results(pg);
-    disconnect(pg);
-    buf_clear(&pg->why);
+    forget_connection(pg);
     return pg->hosts && pg->hosts->count > 0 ? connect_to_any(pg) : connect_to(pg, NULL);
 }
 
@@ -284,33 +267,18 @@ static int query_v(struct pg *pg, int (*query)(struct pg *pg, const char *sql), 
     return which;
 }
 
-int pg_exec_f(struct pg *pg, const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    args_clear(&pg->args);
-    int which = query_v(pg, pg_query, fmt, ap);
-    va_end(ap);
-    return which;
-}
-
-int pg_query_f(struct pg *pg, const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    int which = query_v(pg, pg_query, fmt, ap);
-    va_end(ap);
-    return which;
-}
-
-int pg_query_prepared_f(struct pg *pg, const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    int which = query_v(pg, pg_query_prepared, fmt, ap);
-    va_end(ap);
-    return which;
-}
+#define FORMATTED(name, query)                                                                     \
+    int name(struct pg *pg, const char *fmt, ...)                                                  \
+    {                                                                                              \
+        va_list ap;                                                                                \
+        va_start(ap, fmt);                                                                         \
+        int which = query_v(pg, query, fmt, ap);                                                   \
+        va_end(ap);                                                                                \
+        return which;                                                                              \
+    }
+FORMATTED(pg_exec_f, pg_exec)
+FORMATTED(pg_query_f, pg_query)
+FORMATTED(pg_query_prepared_f, pg_query_prepared)
 
 /* Statements look up few of very many rows by their keys. A plan that reads a whole table is never
  * right, but the planner may choose it for a partition without statistics. No key comes twice, so

@@ -1,8 +1,10 @@
 /* Asking a database which store it has: see identity.h. */
 #include "store/postgresql/identity.h"
 
-#include "store/postgresql/pg_migrate.h"
+#include "base/alloc.h"
+#include "store/postgresql/connection.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 int pg_identity_ask(struct pg *pg)
@@ -45,16 +47,35 @@ enum pg_identity_found pg_identity_look(struct pg *pg, struct pg_identity *ret)
     return found;
 }
 
-bool pg_identity_is(struct pg *pg, const struct pg_identity *wanted)
+/* NULL: it has that store. */
+static char *why_not(struct pg *pg, const struct pg_identity *wanted)
 {
     struct pg_identity found;
     enum pg_identity_found is = pg_identity_look(pg, &found);
     if (is == IDENTITY_UNKNOWN)
-        return false;
+        return xstrdup(buf_c(&pg->why));
     if (is == IDENTITY_NONE)
-        return pg_refuse(pg, "its database has no store yet");
+        return xstrdup("its database has no store yet");
     if (memcmp(&found.secret, &wanted->secret, sizeof found.secret) != 0)
-        return pg_refuse(pg, "its database belongs to another installation");
-    return found.cluster == wanted->cluster ||
-           pg_refuse(pg, "its database is cluster %u and not %u", found.cluster, wanted->cluster);
+        return xstrdup("its database belongs to another installation");
+    if (found.cluster != wanted->cluster)
+        return xprintf("its database is cluster %u and not %u", found.cluster, wanted->cluster);
+    return NULL;
+}
+
+bool pg_identity_is(struct pg *pg, const struct pg_identity *wanted)
+{
+    char *server = xprintf("%s port %s", PQhost(pg->connection), PQport(pg->connection));
+    struct buf before = pg->why; /* why other servers did not do */
+    pg->why = (struct buf){0};
+    char *why = why_not(pg, wanted);
+    buf_free(&pg->why);
+    pg->why = before;
+    if (why)
+        buf_printf(&pg->why, "%s%s: %s", before.n > 0 ? " " : "", server, why);
+    (void)buf_c(&pg->why);
+    bool is = !why;
+    free(why);
+    free(server);
+    return is;
 }

@@ -25,5 +25,5 @@ enum pg_identity_found { IDENTITY_NONE, IDENTITY_FOUND, IDENTITY_UNKNOWN };
 /* Asks a connection that is in no transaction. IDENTITY_NONE: the database has no store.
  * IDENTITY_UNKNOWN: it did not say; pg->why is a sentence. */
 enum pg_identity_found pg_identity_look(struct pg *pg, struct pg_identity *ret);
-/* True if the connection has reached that store. False: pg->why is a sentence. */
+/* True if the connection has reached that store. False: a sentence is added to pg->why. */
 MUST_CHECK bool pg_identity_is(struct pg *pg, const struct pg_identity *wanted);
