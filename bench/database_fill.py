@@ -26,7 +26,7 @@ CREATE TABLE bench.pattern AS SELECT e.*,b.body,row_number() OVER(ORDER BY e.app
 CREATE TABLE bench.attempt AS SELECT p.place,a.* FROM attempt a JOIN bench.pattern p USING(account_no,event_no);
 CREATE TABLE bench.state AS SELECT DISTINCT state FROM book WHERE count>0;
 CREATE TABLE bench.report AS SELECT * FROM report LIMIT 1;
-TRUNCATE event,body,attempt,event_key,account_period,book,report,delivery_stats,waiting,handover;
+TRUNCATE event,body,attempt,event_key,key_page,key_pack,account_period,book,report,delivery_stats,waiting,handover;
 CREATE FUNCTION bench.make(parent text, number bigint) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE name text := parent||'_'||number+100000;
 BEGIN

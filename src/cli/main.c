@@ -93,7 +93,7 @@ const struct command_entry command_table[] = {
      "Prints a line for each cluster: its server, database, partners, events, waiting callbacks, "
      "size, events of yesterday and today (UTC), and whether it is in use, away or being moved. "
      "Takes --config of serve, too. Changes nothing, and can run beside a server. What the role "
-     "may not read is shown as `?`. Exits with 0 if all clusters are in use, 1 if one is away.",
+     "may not read is shown as `?`. Exits with 0 if no cluster is away, 1 if one is.",
      command_clusters},
     {COMMAND_USER, "user", "VERB [EMAIL]", "Add people, and reset their access.",
      "VERB is add, list, reset (the password), reset-second-factor (with passkeys), unlink (from "

@@ -6,13 +6,14 @@
  * is neither the whole rest, nor HTTP2_PIECE_BYTES, nor half of the window that a stream begins
  * with. It waits for PIECE_WAIT_MS at most: there are clients that pay back only when nothing of
  * the window is left. Pieces as small as theirs then wait no more, until the windows let
- * HTTP2_PIECE_BYTES through. */
+ * HTTP2_PIECE_BYTES through; after three waits in vain nothing of the connection waits. */
 #include "http/http2_session.h"
 
 #define ANSWER_FIELDS_MAX 64
 #define CREDIT_OF_DATA 4
 #define CREDIT_OF_ANSWER 50
 #define PIECE_WAIT_MS 200
+#define PIECE_WAITS_MOST 3 /* in vain: the connection's answers wait no more */
 
 /* room: what the windows let through now. */
 static bool waits_for_window(struct http2 *h, struct conn *s, size_t left, size_t room)
@@ -22,7 +23,8 @@ static bool waits_for_window(struct http2 *h, struct conn *s, size_t left, size_
     int64_t now = loop_mono_ms(s->request.loop);
     if (room >= HTTP2_PIECE_BYTES)
         h->piece_least_bytes = HTTP2_PIECE_BYTES;
-    if (room >= left || room >= h->piece_least_bytes || room >= window - window / 2) {
+    if (room >= left || room >= h->piece_least_bytes || room >= window - window / 2 ||
+        h->waits_in_vain >= PIECE_WAITS_MOST) {
         s->window_since_ms = 0;
         return false;
     }
@@ -35,6 +37,7 @@ static bool waits_for_window(struct http2 *h, struct conn *s, size_t left, size_
         return true;
     }
     h->piece_least_bytes = room;
+    h->waits_in_vain++;
     s->window_since_ms = 0;
     return false;
 }

@@ -18,7 +18,8 @@ struct http2 {
     int64_t credit;
     int64_t unknown_bytes;      /* of frames that nghttp2 passes over in silence */
     int64_t window_updates_due; /* by what was sent: they cost no credit */
-    size_t piece_least_bytes;   /* what a window must let through, see http2_answer.c */
+    int waits_in_vain;
+    size_t piece_least_bytes; /* what a window must let through, see http2_answer.c */
     bool leaving, flooded;
     bool held_up;             /* see http2_is_held_up */
     struct timer flush_timer; /* and for answers that wait for more window */

@@ -2,11 +2,12 @@
 restarted or named in another order meanwhile."""
 import subprocess
 import time
+from urllib.parse import quote
 
 import pytest
 from harness import BINARY, MASTER_KEY, Account, eventually
 from nodes import DatabaseDaemon, Outbox, check_all
-from postgresql import Cluster, new_database, sql
+from postgresql import Cluster, Replica, new_database, sql
 from test_move import Pair, move
 
 TABLES = "SELECT count(*) FROM pg_tables WHERE schemaname='public'"
@@ -40,6 +41,8 @@ def test_an_empty_server_is_not_taken_while_the_other_is_away(pair, receiver):
     time.sleep(3)
     said = refused(pair.uri)
     assert "no server of the URI that answers has a store" in said and "name only the server" in said, said
+    migrated = subprocess.run([BINARY, "migrate", "--store", pair.uri], capture_output=True, text=True, timeout=60)
+    assert migrated.returncode == 1 and "may have it" in migrated.stderr, migrated
     assert one.api().post("/api/v1/events", [accounts[0].event("away")]).status == 503
     assert sql(pair.new, TABLES) == "0"
     pair.servers[0].start()
@@ -70,6 +73,25 @@ def test_the_first_start_waits_for_all_servers(pair):
     pair.servers[1].kill()
     assert "one that does not answer may have it" in refused(pair.uri)
     assert sql(pair.old, TABLES) == "0"
+    pair.servers[0].kill()
+    assert "Connection refused" in refused(pair.uri)
+
+
+def test_a_first_start_on_a_primary_and_its_standby(tmp_path):
+    """Also where the URI asks for the one that can be written."""
+    primary = Cluster().start()
+    new_database(primary.uri(), "postbackd")
+    standby = Replica(primary).start()
+    try:
+        for attributes in "", "&target_session_attrs=read-write":
+            uri = "postgresql:///postbackd?user=postgres&host=%s,%s%s" % (
+                *(quote(str(s.folder), safe="") for s in (standby, primary)), attributes)
+            daemon = DatabaseDaemon(tmp_path / ("d%d" % len(attributes)), uri).start()
+            assert daemon.api().get("/readyz").status == 200
+            daemon.stop()
+    finally:
+        standby.remove()
+        primary.remove()
 
 
 def test_another_store_at_the_same_address_is_left_alone(tmp_path, receiver):

@@ -35,8 +35,9 @@
 #define NODE_RENEW_MS 1000
 #define NODE_MARGIN_MS 1500
 #define SHARD_DRAIN_MS 5000
-/* How long a node that is back from an outage leaves the other nodes' shards to them. */
-#define NODE_OTHERS_BACK_MS 3000
+/* How long a node that is back from an outage leaves the other nodes' shards to them: a connection
+ * to a server that does not answer is given up after 5 s, and tried again 3 s later. */
+#define NODE_OTHERS_BACK_MS 8000
 
 uint32_t shard_of_app(uint32_t app_no);
 

@@ -27,23 +27,24 @@ bool pg_identity_read(const PGresult *r, struct pg_identity *ret)
 
 static enum pg_identity_found look(struct pg *pg, struct pg_identity *ret)
 {
-    int at = pg_exec(pg, "SELECT to_regclass('meta') IS NOT NULL");
-    if (pg_sync(pg) != PG_OK)
-        return IDENTITY_UNKNOWN;
-    if (!pg_int(pg_result(pg, at), 0, 0))
-        return IDENTITY_NONE;
-    at = pg_identity_ask(pg);
-    if (pg_sync(pg) != PG_OK)
-        return IDENTITY_UNKNOWN;
-    return pg_identity_read(pg_result(pg, at), ret) ? IDENTITY_FOUND : IDENTITY_NONE;
+    pg_begin(pg, true);
+    int at = pg_identity_ask(pg);
+    enum pg_fate fate = pg_end_read(pg);
+    if (fate == PG_OK)
+        return pg_identity_read(pg_result(pg, at), ret) ? IDENTITY_FOUND : IDENTITY_NONE;
+    bool is_empty = fate == PG_REFUSED && strcmp(pg->sqlstate, "42P01") == 0; /* undefined_table */
+    return is_empty ? IDENTITY_NONE : IDENTITY_UNKNOWN;
 }
 
 enum pg_identity_found pg_identity_look(struct pg *pg, struct pg_identity *ret)
 {
     struct pg_hosts *hosts = pg->hosts;
+    struct pg_refusals *refusals = pg->refusals;
     pg->hosts = NULL; /* a trip would give up, as the primary is still another server or none */
+    pg->refusals = NULL;
     enum pg_identity_found found = look(pg, ret);
     pg->hosts = hosts;
+    pg->refusals = refusals;
     return found;
 }
 

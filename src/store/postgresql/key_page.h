@@ -1,5 +1,5 @@
 /* EventId keys, packed: a row of `key_page` has up to 66 neighbouring keys of an account, so that a
- * key takes 32 bytes of disk for ever, and not 108 as a row of `event_key` and an entry of its
+ * key takes 33 bytes of disk for ever, and not 108 as a row of `event_key` and an entry of its
  * index (docs/decisions/postgresql-store.md).
  *
  * A page's bytes: all keys, ascending, 16 bytes each; then for each key its content hash, 8 bytes,
@@ -36,7 +36,7 @@ size_t key_page_read(struct str page, struct packed_key *ret);
                                         account_no, key) ") l) p WHERE p.at%16=1)"
 #define ROW_OF_KEY(account_no, key)                                                                \
     "SELECT f.content,f.event_no FROM event_key f WHERE f.account_no=" account_no " AND "          \
-                                                                                  "f.key=" key
+    "f.key=" key
 #define PAGE_OF_KEY(account_no, key)                                                               \
     "SELECT keys FROM key_page WHERE account_no=" account_no " AND first<=" key                    \
     " ORDER BY first DESC LIMIT 1"

@@ -4,16 +4,11 @@
  * ends before the database's. A shard's fence is published before its lanes are read, so that their
  * callbacks are not thrown away.
  *
- * Locks: act locks rows of other nodes first, in the order of their numbers, then rows of shards.
- * There is no deadlock, because whoever waits for a lock holds none that the lock's holder waits
- * for:
- * - look locks its own node's row and waits for nothing after it.
- * - act's release waits only for a claim of the same shard. A claim is the last statement of its
- *   transaction, and it skips locked shards, so it waits for nothing.
- * - Outcomes lock shards (FOR KEY SHARE), never nodes: they wait for claims only.
- * - pg_nodes_leave locks its own shards, then its node's row, for which it may wait until an act
- *   ends. That act does not wait for the shards: its release is of other shards, and its claim
- *   skips them. */
+ * Locks: an act locks rows of nodes whose leases have ended, and then shards to claim, and skips
+ * those that others have locked: it waits only in its release, for a claim of the same shard, which
+ * is the last statement of its transaction. A look locks its own node's row and waits for nothing
+ * after it, pg_nodes_leave locks its own shards and then its node's row. Outcomes lock shards (FOR
+ * KEY SHARE), never nodes. So nobody waits for somebody who waits for them. */
 #include "store/postgresql/nodes.h"
 
 #include "base/alloc.h"
@@ -23,7 +18,6 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define STEP_MS 250
 #define STEP_DRAINING_MS 20
@@ -31,8 +25,6 @@
 #define LOOK_LASTS_MS 1000 /* four looks at changes, so that one may be slow */
 #define FORGET_NODES_S 3600
 /* A claim waits no longer for another node's row, so that it does not delay the next renewal. */
-#define CLAIM_LOCK_MS 1000
-#define SQLSTATE_LOCK_NOT_AVAILABLE "55P03"
 
 /* Microseconds do not depend on the session's time zone, so an entry can be compared anywhere. */
 #define UNTIL_US(until) "(extract(epoch FROM " until " AT TIME ZONE 'UTC')*1000000)::bigint"
@@ -148,29 +140,13 @@ static void put_release(struct pg *pg, const struct member *m, const struct shar
     buf_free(&fences.bytes);
 }
 
-/* Locks the rows of the nodes whose leases must have ended. A renewal that came first is waited
- * for, and the next statements see it, because each statement of the transaction takes a snapshot
- * of its own. A renewal that comes later waits for this transaction, and then sees its claims. */
-static void put_lock_nodes(struct pg *pg, uint64_t self, const struct nodes_seen *v,
-                           const struct shards_todo *todo)
-{
-    struct pg_column nodes = {.type = PG_INT8};
-    for (size_t i = 0; i < todo->claims; i++) {
-        uint64_t owner = v->owners[todo->claim[i]];
-        if (owner != 0 && owner != self)
-            column_int(&nodes, (int64_t)owner);
-    }
-    for (size_t i = 0; i < v->gone_count; i++)
-        column_int(&nodes, (int64_t)v->gone[i]);
-    pg_exec_f(pg, "SELECT set_config('lock_timeout','%d',true)", CLAIM_LOCK_MS);
-    args_column(pg_args(pg), &nodes);
-    pg_query(pg, "SELECT node FROM node WHERE node=ANY($1) ORDER BY node FOR UPDATE");
-    buf_free(&nodes.bytes);
-}
-
-/* The owner may have renewed its lease since the read. FOR UPDATE excludes transactions that write
- * under the old fence; SKIP LOCKED leaves a shard with such a transaction for the next time, so
- * that a stuck one does not hold up the other shards. */
+/* The owner may have renewed its lease since the read. So a shard is claimed only if the row of its
+ * owner is locked here with its lease ended: a renewal that comes later waits for this transaction,
+ * and then sees its claims. SKIP LOCKED leaves the shards of an owner that is just renewing its
+ * lease for the next time.
+ *
+ * FOR UPDATE of a shard excludes transactions that write under the old fence; SKIP LOCKED leaves a
+ * shard with such a transaction, so that a stuck one does not hold up the other shards. */
 static int put_claim(struct pg *pg, uint64_t self, const struct shards_todo *todo)
 {
     struct pg_column shards = {.type = PG_INT2}, fences = {.type = PG_INT8};
@@ -181,11 +157,13 @@ static int put_claim(struct pg *pg, uint64_t self, const struct shards_todo *tod
     args_column(pg_args(pg), &shards);
     args_column(&pg->args, &fences);
     args_int(&pg->args, PG_INT8, (int64_t)self);
-    int at = pg_query(pg, "WITH free AS (SELECT s.shard FROM unnest($1,$2) AS u(shard,fence)"
+    int at = pg_query(pg, "WITH ended AS (SELECT node FROM node WHERE until<=now() AND node<>$3"
+                          " ORDER BY node FOR UPDATE SKIP LOCKED),"
+                          " free AS (SELECT s.shard FROM unnest($1,$2) AS u(shard,fence)"
                           " JOIN shard s ON s.shard=u.shard AND s.fence=u.fence"
-                          " WHERE NOT EXISTS(SELECT FROM node n WHERE n.node=s.node AND n.node<>$3"
-                          " AND n.until>now()) ORDER BY s.shard"
-                          " FOR UPDATE OF s SKIP LOCKED)"
+                          " WHERE s.node IN(0,$3) OR s.node IN(SELECT node FROM ended)"
+                          " OR NOT EXISTS(SELECT FROM node n WHERE n.node=s.node)"
+                          " ORDER BY s.shard FOR UPDATE OF s SKIP LOCKED)"
                           " UPDATE shard t SET node=$3,fence=t.fence+1 FROM free"
                           " WHERE t.shard=free.shard RETURNING t.shard,t.fence");
     buf_free(&shards.bytes);
@@ -193,7 +171,7 @@ static int put_claim(struct pg *pg, uint64_t self, const struct shards_todo *tod
     return at;
 }
 
-/* A node that has renewed its lease since the read stays. */
+/* A node that has renewed its lease since the read stays, and so does one that does so now. */
 static void put_forget(struct pg *pg, const struct nodes_seen *v)
 {
     struct pg_column gone = {.type = PG_INT8}, until = {.type = PG_INT8};
@@ -203,8 +181,10 @@ static void put_forget(struct pg *pg, const struct nodes_seen *v)
     }
     args_column(pg_args(pg), &gone);
     args_column(&pg->args, &until);
-    pg_query(pg, "DELETE FROM node n USING unnest($1,$2) AS g(node,until) WHERE n.node=g.node"
-                 " AND " UNTIL_US("n.until") "=g.until");
+    pg_query(pg, "DELETE FROM node WHERE node IN(SELECT n.node FROM unnest($1,$2) AS g(node,until)"
+                 " JOIN node n ON n.node=g.node AND " UNTIL_US(
+                     "n.until") "=g.until"
+                                " ORDER BY n.node FOR UPDATE OF n SKIP LOCKED)");
     buf_free(&gone.bytes);
     buf_free(&until.bytes);
 }
@@ -224,8 +204,6 @@ static enum pg_fate act(struct pg_nodes *n, const struct nodes_seen *v,
     struct pg *pg = &n->pg;
     int claimed = -1;
     pg_begin(pg, false);
-    if (todo->claims + v->gone_count > 0)
-        put_lock_nodes(pg, n->member.self, v, todo);
     if (todo->releases > 0)
         put_release(pg, &n->member, todo);
     /* first, so that the leases of dead processes do not count for the claims */
@@ -235,9 +213,6 @@ static enum pg_fate act(struct pg_nodes *n, const struct nodes_seen *v,
         claimed = put_claim(pg, n->member.self, todo);
     pg_commit(pg);
     enum pg_fate fate = pg_sync(pg);
-    /* another node's row stays locked: nothing is done, and the next turn tries again */
-    if (fate == PG_NOT_NOW && strcmp(pg->sqlstate, SQLSTATE_LOCK_NOT_AVAILABLE) == 0)
-        return PG_OK;
     if (fate != PG_OK)
         return fate;
     for (size_t i = 0; i < todo->releases; i++)

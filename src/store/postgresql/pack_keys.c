@@ -141,7 +141,9 @@ static enum pg_fate take_out(struct pg *pg, struct key_packer *p, struct key128 
     if (!read_pages(p, pg_result(pg, pages)))
         return refuse(pg, p->account_no, "a row of key_page is damaged");
     qsort(p->keys, p->count, sizeof *p->keys, packed_key_compare);
-    return is_sound(p) ? PG_OK : refuse(pg, p->account_no, "one is there twice");
+    return is_sound(p)
+               ? PG_OK
+               : refuse(pg, p->account_no, "one is there twice, or its number is too large");
 }
 
 /* As many pages as are needed, all about equally full. */

@@ -19,6 +19,7 @@
 /* Zero-initialised it begins with the first account. */
 struct key_packer {
     uint32_t account_no; /* of the pass under way, or of the last one */
+    uint32_t warned_of;  /* the caller's */
     bool under_way;
     struct key128 from;      /* the next slice's first key */
     int64_t last_event_no;   /* the account's when the pass began */

@@ -159,10 +159,17 @@ bool postgresql_store_migrate(const char *uri, bool only_look, store_step_visito
 {
     const struct pg_migration *to = &pg_schema_migration;
     struct pg pg;
+    struct pg_hosts hosts;
+    struct pg_identity there;
     struct steps_made before;
+    bool found;
     pg_init(&pg, uri);
-    bool good = pg_connect(&pg) && pg_check_server(&pg) && look_at_steps(&pg, &before) &&
-                has_room(&pg, to, &before) && (only_look || pg_migrate(&pg, to, PG_CONTRACT));
+    pg_hosts_init(&hosts, uri);
+    pg.hosts = &hosts;
+    bool good = pg_find_store(&pg, &there, &found);
+    pg.identity = found ? &there : NULL;
+    good = good && pg_connect(&pg) && pg_check_server(&pg) && look_at_steps(&pg, &before) &&
+           has_room(&pg, to, &before) && (only_look || pg_migrate(&pg, to, PG_CONTRACT));
     for (int i = 1; good && i <= to->count; i++)
         visit(context, &(struct store_step){.version = i,
                                             .what = to->steps[i - 1].what,
@@ -171,5 +178,6 @@ bool postgresql_store_migrate(const char *uri, bool only_look, store_step_visito
     if (!good)
         *ret_why = xstrdup(buf_c(&pg.why));
     pg_close(&pg);
+    pg_hosts_free(&hosts);
     return good;
 }

@@ -155,24 +155,19 @@ int32_t pg_week_of_day(int32_t day)
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
-/* An empty database among the URI's servers may be the one that a move is to fill, while the store
- * is on another: tables are made only once each of the servers has said that it has no store.
- * *ret_found: which store one of them has. */
-static bool find_store(struct pg *pg, struct pg_identity *ret, bool *ret_found)
+bool pg_find_store(struct pg *pg, struct pg_identity *ret, bool *ret_found)
 {
     struct buf silent = {0};
-    int answered = 0;
     *ret_found = false;
     for (int i = 0; pg->hosts && i < pg->hosts->count && !*ret_found; i++) {
         enum pg_identity_found found =
             pg_connect_to_host(pg, i) ? pg_identity_look(pg, ret) : IDENTITY_UNKNOWN;
         *ret_found = found == IDENTITY_FOUND;
-        answered += found != IDENTITY_UNKNOWN;
         if (found == IDENTITY_UNKNOWN)
             buf_printf(&silent, "%s%s", silent.n > 0 ? " " : "", buf_c(&pg->why));
     }
     pg_close(pg);
-    bool good = *ret_found || answered == 0 || silent.n == 0;
+    bool good = *ret_found || silent.n == 0;
     if (!good)
         (void)pg_refuse(pg,
                         "no server of the URI that answers has a store, and one that does not"
@@ -223,7 +218,7 @@ bool pg_schema_open(struct pg *pg, const struct pg_schema_wants *wants,
                     struct hash_secret *ret_secret, char **ret_why)
 {
     struct pg_identity there;
-    bool found, good = find_store(pg, &there, &found);
+    bool found, good = pg_find_store(pg, &there, &found);
     pg->identity = found ? &there : NULL;
     good = good && pg_connect(pg) && pg_check_server(pg) &&
            pg_migrate(pg, &pg_schema_migration, PG_EXPAND) && read_meta(pg, wants, ret_secret);

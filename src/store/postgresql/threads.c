@@ -45,8 +45,10 @@ static int64_t pack_slice(struct pg_reader *reader, struct key_packer *packer)
         return PACK_LOOK_MS;
     int64_t begin_ms = env_mono_ms(env_real());
     enum pg_fate fate = pack_keys(&reader->pg, packer, false, &idle);
-    if (fate == PG_REFUSED)
+    if (fate == PG_REFUSED && packer->warned_of != packer->account_no)
         log_warning("keys_not_packed", LOG_STR("why", buf_str(&reader->pg.why)));
+    if (fate == PG_REFUSED)
+        packer->warned_of = packer->account_no;
     if (fate != PG_OK || idle)
         return PACK_LOOK_MS;
     return 1 + PACK_PAUSE_TIMES * (env_mono_ms(env_real()) - begin_ms);
@@ -57,11 +59,16 @@ static void read_all(struct pg_reader *reader)
     struct postgresql_store *s = reader->store;
     struct queue *from = reader->is_scans ? &s->to_scans : &s->to_reads;
     struct key_packer packer = {0};
-    int64_t wait_ms = packs_keys(reader) ? PACK_LOOK_MS : -1;
+    int64_t pack_mono_ms = env_mono_ms(env_real()) + PACK_LOOK_MS;
     for (;;) {
-        struct request *r = queue_take_turn(from, reader->number, wait_ms);
+        int64_t left_ms = pack_mono_ms - env_mono_ms(env_real());
+        bool is_due = packs_keys(reader) && left_ms <= 0; /* however many scans wait */
+        struct request *r =
+            is_due ? NULL
+                   : queue_take_turn(from, reader->number, packs_keys(reader) ? left_ms : -1);
         if (!r) {
-            wait_ms = pack_slice(reader, &packer);
+            left_ms = pack_slice(reader, &packer);
+            pack_mono_ms = env_mono_ms(env_real()) + left_ms;
             continue;
         }
         if (r->kind == REQUEST_STOP) {
