@@ -190,10 +190,14 @@ static bool read_meta(struct pg *pg, const struct pg_schema_wants *wants, struct
     pg_query(pg, "WITH made AS (INSERT INTO meta VALUES('hash_secret',$1) ON CONFLICT DO NOTHING"
                  " RETURNING 1) INSERT INTO meta SELECT 'cluster',$2 FROM made WHERE $3");
     int at = pg_identity_ask(pg);
+    int old = pg_exec(pg, "SELECT to_regclass('key_page') IS NULL");
     int copies = pg_exec(pg, "SELECT count(*) FROM meta WHERE name='" PG_META_COPY_POSITION "'");
     pg_commit(pg);
     if (pg_sync(pg) != PG_OK)
         return false;
+    if (pg_int(pg_result(pg, old), 0, 0))
+        return pg_refuse(pg, "the database was made by an earlier build of this version, before its"
+                             " tables were final: use an empty one");
     if (pg_int(pg_result(pg, copies), 0, 0))
         return pg_refuse(pg, "a copy into this database is not finished: run the same `postbackd"
                              " copy` again, which goes on with it");
