@@ -135,7 +135,7 @@ static void *pack_for_ever(void *uri)
     pg_init(&pg, uri);
     for (bool idle = true;; idle = true) {
         if (!pg_connect(&pg) || pack_keys(&pg, &packer, true, &idle) != PG_OK || idle)
-            nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+            nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
     }
     return NULL;
 }

@@ -1,5 +1,6 @@
 """postbackd clusters and the system page: where each cluster is, how full it is, and what is away."""
 import re
+import os
 import subprocess
 
 import nodes
@@ -11,7 +12,8 @@ from test_clusters import post, split, wait_away  # noqa: F401  (split is a fixt
 def shown(*uris, status=0):
     """The cells of each cluster that `postbackd clusters` shows, and the lines below them."""
     words = ["--store", uris[0]] + [word for uri in uris[1:] for word in ("--store-cluster", uri)]
-    done = subprocess.run([BINARY, "clusters", *words], text=True, capture_output=True, timeout=60)
+    done = subprocess.run([BINARY, "clusters", *words], text=True, capture_output=True, timeout=60,
+                          env={"PATH": os.environ["PATH"]})
     assert (done.returncode, done.stderr) == (status, ""), done
     assert "secret" not in done.stdout, done.stdout
     lines = [re.split(r" {2,}", line.strip()) for line in done.stdout.splitlines()]
@@ -84,6 +86,7 @@ def test_clusters_are_those_of_a_config_file(split):  # noqa: F811
     file.write_text("store = %s\nstore-cluster = %s\nlog-level = debug\noperator-key = %s\n" %
                     (*split.databases, OPERATOR_KEY), encoding="utf-8")
     file.chmod(0o600)
-    done = subprocess.run([BINARY, "clusters", "--config", str(file)], text=True, capture_output=True, timeout=60)
+    done = subprocess.run([BINARY, "clusters", "--config", str(file)], text=True, capture_output=True, timeout=60,
+                          env={"PATH": os.environ["PATH"]})
     assert (done.returncode, done.stderr) == (0, "") and len(done.stdout.splitlines()) == 3
     assert a.stop() == 0

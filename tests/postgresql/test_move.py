@@ -1,5 +1,6 @@
 """postbackd move: a database goes to another server while daemons use it, and back. What a killed
 command leaves is finished by the next one."""
+import os
 import re
 import signal
 import subprocess
@@ -411,7 +412,8 @@ def test_a_cluster_of_several_moves(pair, receiver, tmp_path):
 def shown(*uris, status=0):
     """The states that `postbackd clusters` shows, by cluster, and all that it prints."""
     words = ["--store", uris[0]] + [word for uri in uris[1:] for word in ("--store-cluster", uri)]
-    done = subprocess.run([BINARY, "clusters", *words], text=True, capture_output=True, timeout=60)
+    done = subprocess.run([BINARY, "clusters", *words], text=True, capture_output=True, timeout=60,
+                          env={"PATH": os.environ["PATH"]})
     assert (done.returncode, done.stderr) == (status, ""), done
     lines = done.stdout.splitlines()
     at = lines[0].index("state")

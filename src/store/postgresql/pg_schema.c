@@ -8,9 +8,13 @@
 #include "domain/clock.h"
 
 #include <inttypes.h>
+#include <poll.h>
 #include <stdlib.h>
 
 #include "store/delivery_stats.h"
+
+#define FIND_PATIENCE_MS 10000
+#define FIND_AGAIN_MS 250
 
 #define COUNT_COLUMN(name) "," #name " bigint"
 #define COUNT_COLUMNS DELIVERY_STATS_COLUMNS(COUNT_COLUMN)
@@ -155,17 +159,31 @@ int32_t pg_week_of_day(int32_t day)
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
-bool pg_find_store(struct pg *pg, struct pg_identity *ret, bool *ret_found)
+/* Asks each server once. Returns how many have answered; silent: why the others have not. */
+static int ask_servers(struct pg *pg, struct pg_identity *ret, bool *ret_found, struct buf *silent)
 {
-    struct buf silent = {0};
-    *ret_found = false;
+    int answered = 0;
+    buf_clear(silent);
     for (int i = 0; pg->hosts && i < pg->hosts->count && !*ret_found; i++) {
         enum pg_identity_found found =
             pg_connect_to_host(pg, i) ? pg_identity_look(pg, ret) : IDENTITY_UNKNOWN;
         *ret_found = found == IDENTITY_FOUND;
+        answered += found != IDENTITY_UNKNOWN;
         if (found == IDENTITY_UNKNOWN)
-            buf_printf(&silent, "%s%s", silent.n > 0 ? " " : "", buf_c(&pg->why));
+            buf_printf(silent, "%s%s", silent->n > 0 ? " " : "", buf_c(&pg->why));
     }
+    return answered;
+}
+
+bool pg_find_store(struct pg *pg, struct pg_identity *ret, bool *ret_found)
+{
+    struct buf silent = {0};
+    int64_t until_ms = env_mono_ms(env_real()) + FIND_PATIENCE_MS;
+    *ret_found = false;
+    /* a standby may be starting, too */
+    while (ask_servers(pg, ret, ret_found, &silent) > 0 && !*ret_found && silent.n > 0 &&
+           env_mono_ms(env_real()) < until_ms)
+        (void)poll(NULL, 0, FIND_AGAIN_MS);
     pg_close(pg);
     bool good = *ret_found || silent.n == 0;
     if (!good)
