@@ -52,7 +52,7 @@ def test_clusters_are_shown(split, receiver):  # noqa: F811
 
     def same():  # as the node saw it within the last seconds
         found = page()
-        sizes = [a.metrics()['postbackd_cluster_bytes{cluster="%d"}' % c["Number"]] for c in found]
+        sizes = [a.metrics().get('postbackd_cluster_bytes{cluster="%d"}' % c["Number"]) for c in found]
         return ([[str(c[name]) for name in names] for c in found] == [row[:6] + [row[7]] for row in rows]
                 and [c["Bytes"] for c in found] == sizes)
     eventually(same, 30, what="the system page and the metrics say the same")
