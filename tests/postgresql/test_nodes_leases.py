@@ -79,7 +79,7 @@ def test_a_claim_waits_for_a_renewal_that_is_under_way(cluster, database, receiv
     old lease end."""
     load = Load(cluster, receiver)
     sql(database, HOLD)
-    for _ in range(3):
+    for _ in range(2):
         sql(database, "INSERT INTO hold VALUES('b',true,2.5)")
         eventually(lambda: lease_left_s(database, "b") < 0.5, 20, what="b's lease is nearly over")
         sql(database, "UPDATE hold SET refuse=false")
@@ -97,7 +97,7 @@ def test_a_claim_that_cannot_lock_the_owner_disturbs_nothing(cluster, database, 
     load = Load(cluster, receiver)
     with Session(database) as session:
         session.say("BEGIN; SELECT name FROM node WHERE name='b' FOR UPDATE;")
-        waits, end = [], time.monotonic() + 14
+        waits, end = [], time.monotonic() + 10
         while time.monotonic() < end:
             waits.append(float(sql(database, LOCK_WAIT % "a")))
             time.sleep(0.1)
