@@ -1,13 +1,13 @@
 /* Packing keys of events, in the database that SCENARIO_POSTGRESQL names: each key is found, with
  * its own event, whatever is packed beside it, by how many, and whichever connection ends. */
 #include "check.h"
+#include "database.h"
 
 #include "store/postgresql/pack_keys.h"
 #include "store/postgresql/pg_schema.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 
 #define ROUNDS 6
 #define ROUND_KEYS 3000 /* more than a slice takes */
@@ -19,29 +19,10 @@ static struct packed_key known[ACCOUNTS][MOST];
 static size_t known_count[ACCOUNTS];
 static uint64_t seed = 1;
 
-static void connect_to(struct pg *to)
-{
-    const char *uri = getenv("SCENARIO_POSTGRESQL");
-    ASSERT(uri); /* tests/scenario/postgresql.py run ... */
-    pg_init(to, uri);
-    ASSERT(pg_connect(to));
-    pg_exec(to, "SET client_min_messages=warning");
-    pg_exec(to, "SET jit=off"); /* as pg_begin does */
-    ASSERT(pg_sync(to) == PG_OK);
-}
-
-static int64_t number(const char *sql)
-{
-    int at = pg_exec(&pg, sql);
-    return CHECK(pg_sync(&pg) == PG_OK) ? pg_int(pg_result(&pg, at), 0, 0) : -1;
-}
-
 static void begin(void)
 {
-    connect_to(&pg);
-    pg_exec(&pg, "DROP SCHEMA public CASCADE");
-    pg_exec(&pg, "CREATE SCHEMA public");
-    ASSERT(pg_sync(&pg) == PG_OK);
+    database_connect(&pg);
+    database_empty(&pg);
     ASSERT(pg_migrate(&pg, &pg_schema_migration, PG_EXPAND));
     pg_exec(&pg, "INSERT INTO account VALUES(1,0,0,0),(2,0,0,0)");
     ASSERT(pg_sync(&pg) == PG_OK);
@@ -144,11 +125,11 @@ static void keys_are_found_after_each_pass(void)
         add_random(&pg, 1, round == 3 ? 1 : 200);
         check_known();
         pack_all();
-        CHECK_EQ_INT(number(UNPACKED), 0);
-        CHECK_EQ_INT(number(BYTES), (int64_t)(known_count[0] + known_count[1]) * 30);
+        CHECK_EQ_INT(database_number(&pg, UNPACKED), 0);
+        CHECK_EQ_INT(database_number(&pg, BYTES), (int64_t)(known_count[0] + known_count[1]) * 30);
         check_known();
     }
-    CHECK(number(LEAST) >= KEY_PAGE_MOST / 2);
+    CHECK(database_number(&pg, LEAST) >= KEY_PAGE_MOST / 2);
     pg_close(&pg);
 }
 
@@ -170,7 +151,7 @@ static void keys_at_the_edges_are_found(void)
     check_known();
     pack_all();
     check_known();
-    CHECK_EQ_INT(number(UNPACKED), 0);
+    CHECK_EQ_INT(database_number(&pg, UNPACKED), 0);
     pg_close(&pg);
 }
 
@@ -183,11 +164,11 @@ static void an_account_waits_until_it_has_enough(void)
     CHECK(pack_keys(&pg, &packer, false, &idle) == PG_OK && idle);
     add_random(&pg, 0, 1);
     CHECK(pack_keys(&pg, &packer, false, &idle) == PG_OK && !idle);
-    CHECK_EQ_INT(number(UNPACKED), 0);
+    CHECK_EQ_INT(database_number(&pg, UNPACKED), 0);
     add_random(&pg, 0, ROUND_KEYS);
     while (pack_keys(&pg, &packer, false, &idle) == PG_OK && !idle)
         ;
-    CHECK_EQ_INT(number(UNPACKED), 0);
+    CHECK_EQ_INT(database_number(&pg, UNPACKED), 0);
     add_random(&pg, 0, (ROUND_KEYS + PACK_LEAST) / PACK_SHARE - 1);
     CHECK(pack_keys(&pg, &packer, false, &idle) == PG_OK && idle);
     check_known();
@@ -203,7 +184,7 @@ static void *pack_until_ended(void *none)
 {
     struct pg own;
     struct key_packer packer = {0};
-    connect_to(&own);
+    database_connect(&own);
     while (!atomic_load(&ended)) {
         bool idle;
         if (!pg_connect(&own))
@@ -229,7 +210,7 @@ static void *pack_from(void *one_pass)
     struct key_packer packer = {.account_no = 1, .under_way = true, .from = pass->from};
     struct pg own;
     bool idle;
-    connect_to(&own);
+    database_connect(&own);
     CHECK(pack_keys(&own, &packer, true, &idle) == PG_OK);
     key_packer_free(&packer);
     pg_close(&own);
@@ -252,7 +233,7 @@ static void two_pack_into_one_page(void)
     pack_all();
     know(0, (struct key128){30, 0});
     know(0, (struct key128){31, 1});
-    connect_to(&holder);
+    database_connect(&holder);
     for (size_t i = 0; i < 2; i++) {
         size_t first = known_count[0] - 2 + i, all = known_count[0];
         known_count[0] = first + 1;
@@ -264,14 +245,14 @@ static void two_pack_into_one_page(void)
             ASSERT(pg_sync(&holder) == PG_OK);
         }
         ASSERT(pthread_create(&passes[i].thread, NULL, pack_from, &passes[i]) == 0);
-        while (number(HELD_UP) < (int64_t)i + 1)
+        while (database_number(&pg, HELD_UP) < (int64_t)i + 1)
             ;
     }
     pg_rollback(&holder);
     for (size_t i = 0; i < 2; i++)
         ASSERT(pthread_join(passes[i].thread, NULL) == 0);
     check_known();
-    CHECK_EQ_INT(number(UNPACKED), 0);
+    CHECK_EQ_INT(database_number(&pg, UNPACKED), 0);
     pg_close(&holder);
     pg_close(&pg);
 }
@@ -287,16 +268,16 @@ static void two_pack_at_once_and_are_cut(void)
     for (int round = 0; round < 24; round++) {
         add_random(&pg, (size_t)round % 2, 400);
         check_known();
-        number("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
-               " WHERE pid<>pg_backend_pid() AND datname=current_database()"
-               " AND query LIKE '%key_p%' AND random()<0.2");
+        database_number(&pg, "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
+                             " WHERE pid<>pg_backend_pid() AND datname=current_database()"
+                             " AND query LIKE '%key_p%' AND random()<0.2");
     }
     atomic_store(&ended, true);
     for (int i = 0; i < 2; i++)
         ASSERT(pthread_join(threads[i], NULL) == 0);
     pack_all();
     check_known();
-    CHECK_EQ_INT(number(BYTES), (int64_t)(known_count[0] + known_count[1]) * 30);
+    CHECK_EQ_INT(database_number(&pg, BYTES), (int64_t)(known_count[0] + known_count[1]) * 30);
     pg_close(&pg);
 }
 
@@ -309,16 +290,17 @@ static void a_damaged_page_stays_and_others_are_packed(void)
     begin();
     add_random(&pg, 0, 100);
     pack_all();
-    number(
+    database_number(
+        &pg,
         "WITH w AS (UPDATE key_page SET keys=substr(keys,2) RETURNING 1) SELECT count(*) FROM w");
-    int64_t bytes = number(BYTES);
+    int64_t bytes = database_number(&pg, BYTES);
     add_random(&pg, 0, 100);
     add_random(&pg, 1, 100);
     CHECK(pack_keys(&pg, &packer, true, &idle) == PG_REFUSED);
     CHECK(strstr(buf_c(&pg.why), "account 1 ") != NULL);
-    CHECK_EQ_INT(number(BYTES), bytes);
+    CHECK_EQ_INT(database_number(&pg, BYTES), bytes);
     CHECK(pack_keys(&pg, &packer, true, &idle) == PG_OK && !idle);
-    CHECK_EQ_INT(number(UNPACKED), 100);
+    CHECK_EQ_INT(database_number(&pg, UNPACKED), 100);
     CHECK_EQ_INT(PQntuples(pg_result(&pg, ask(1, 0))), 100);
     CHECK(pack_keys(&pg, &packer, true, &idle) == PG_REFUSED);
     key_packer_free(&packer);
@@ -337,8 +319,8 @@ static void a_key_in_both_tables_stays(void)
     know(0, (struct key128){1, 1});
     add_known(&pg, 0, 100);
     CHECK(pack_keys(&pg, &packer, true, &idle) == PG_REFUSED);
-    CHECK_EQ_INT(number(UNPACKED), 2);
-    CHECK_EQ_INT(number(BYTES), 3000);
+    CHECK_EQ_INT(database_number(&pg, UNPACKED), 2);
+    CHECK_EQ_INT(database_number(&pg, BYTES), 3000);
     key_packer_free(&packer);
     pg_close(&pg);
 }

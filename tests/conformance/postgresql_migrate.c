@@ -2,10 +2,9 @@
  * so far, so two are planted: one that expands, one that contracts. A database of today is the
  * older version then; programs are told apart by the steps that they know. */
 #include "check.h"
+#include "database.h"
 
 #include "store/postgresql/pg_schema.h"
-
-#include <stdlib.h>
 
 static const char *const expands[] = {"ALTER TABLE account ADD COLUMN planted int DEFAULT 7", NULL};
 static const char *const contracts[] = {"ALTER TABLE account DROP COLUMN planted", NULL};
@@ -16,14 +15,9 @@ static struct pg pg;
 
 static void begin(void)
 {
-    uri = getenv("SCENARIO_POSTGRESQL");
-    ASSERT(uri); /* tests/scenario/postgresql.py run ... */
-    pg_init(&pg, uri);
-    ASSERT(pg_connect(&pg));
-    pg_exec(&pg, "SET client_min_messages=warning");
-    pg_exec(&pg, "DROP SCHEMA public CASCADE");
-    pg_exec(&pg, "CREATE SCHEMA public");
-    ASSERT(pg_sync(&pg) == PG_OK);
+    database_connect(&pg);
+    uri = pg.uri;
+    database_empty(&pg);
 }
 
 static void end(void)
@@ -31,21 +25,15 @@ static void end(void)
     pg_close(&pg);
 }
 
-static int64_t number(const char *sql)
-{
-    int at = pg_exec(&pg, sql);
-    return CHECK(pg_sync(&pg) == PG_OK) ? pg_int(pg_result(&pg, at), 0, 0) : -1;
-}
-
 static int64_t columns(void)
 {
-    return number("SELECT count(*) FROM information_schema.columns"
-                  " WHERE table_name='account' AND column_name='planted'");
+    return database_number(&pg, "SELECT count(*) FROM information_schema.columns"
+                                " WHERE table_name='account' AND column_name='planted'");
 }
 
 static int64_t newest(void)
 {
-    return number("SELECT max(version) FROM schema_version");
+    return database_number(&pg, "SELECT max(version) FROM schema_version");
 }
 
 /* As a program that knows so many steps of all of them. */
@@ -101,7 +89,7 @@ static void a_step_that_fails_changes_nothing(void)
     CHECK(strstr(buf_c(&pg.why), "nowhere") != NULL);
     pg_rollback(&pg);
     CHECK_EQ_INT(newest(), 1);
-    CHECK_EQ_INT(number("SELECT count(*) FROM meta"), 0);
+    CHECK_EQ_INT(database_number(&pg, "SELECT count(*) FROM meta"), 0);
     end();
 }
 

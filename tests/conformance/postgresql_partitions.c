@@ -1,11 +1,11 @@
 /* What goes with a partition of bodies or attempts, in the database that SCENARIO_POSTGRESQL names:
  * nothing that waits, also where it began to wait while the partition was being dropped. */
 #include "check.h"
+#include "database.h"
 
 #include "store/postgresql/pg_schema.h"
 
 #include <pthread.h>
-#include <stdlib.h>
 
 #define PERIOD 7
 #define WEEK 30
@@ -16,35 +16,18 @@
 
 static struct pg pg, other;
 
-static void connect_to(struct pg *to)
-{
-    const char *uri = getenv("SCENARIO_POSTGRESQL");
-    ASSERT(uri); /* tests/scenario/postgresql.py run ... */
-    pg_init(to, uri);
-    ASSERT(pg_connect(to));
-    pg_exec(to, "SET client_min_messages=warning");
-    ASSERT(pg_sync(to) == PG_OK);
-}
-
-static int64_t number(struct pg *in, const char *sql)
-{
-    int at = pg_exec(in, sql);
-    return CHECK(pg_sync(in) == PG_OK) ? pg_int(pg_result(in, at), 0, 0) : -1;
-}
-
 static int64_t partitions(void)
 {
-    return number(&pg, "SELECT count(*) FROM pg_inherits WHERE inhparent='body'::regclass");
+    return database_number(&pg,
+                           "SELECT count(*) FROM pg_inherits WHERE inhparent='body'::regclass");
 }
 
 static void begin(void)
 {
     struct pg_partitions known = {0};
-    connect_to(&pg);
-    connect_to(&other);
-    pg_exec(&pg, "DROP SCHEMA public CASCADE");
-    pg_exec(&pg, "CREATE SCHEMA public");
-    ASSERT(pg_sync(&pg) == PG_OK);
+    database_connect(&pg);
+    database_connect(&other);
+    database_empty(&pg);
     ASSERT(pg_migrate(&pg, &pg_schema_migration, PG_EXPAND));
     ASSERT(pg_partition_make(&pg, &known, PARTITION_PERIOD, PERIOD) == PG_OK);
     for (int32_t week = WEEK; week < WEEK + WEEKS; week++)
@@ -63,7 +46,7 @@ static void end(void)
 /* As a resend is committed by another node, once the drop waits for what that has read. */
 static void *commit_behind(void *none)
 {
-    while (number(&other, "SELECT count(*) FROM pg_locks WHERE NOT granted") == 0)
+    while (database_number(&other, "SELECT count(*) FROM pg_locks WHERE NOT granted") == 0)
         ;
     pg_commit(&other);
     ASSERT(pg_sync(&other) == PG_OK);
@@ -109,10 +92,10 @@ static void bodies_of_what_became_final_late_stay_as_long(void)
     note(2, PERIOD, TODAY - 1);
     CHECK(pg_bodies_drop(&pg, PERIOD + 1, TODAY) == PG_OK);
     CHECK_EQ_INT(partitions(), 1);
-    CHECK_EQ_INT(number(&pg, "SELECT count(*) FROM final_late"), 2);
+    CHECK_EQ_INT(database_number(&pg, "SELECT count(*) FROM final_late"), 2);
     CHECK(pg_bodies_drop(&pg, PERIOD + 1, TODAY + 1) == PG_OK);
     CHECK_EQ_INT(partitions(), 0);
-    CHECK_EQ_INT(number(&pg, "SELECT count(*) FROM final_late"), 0);
+    CHECK_EQ_INT(database_number(&pg, "SELECT count(*) FROM final_late"), 0);
     end();
 }
 
@@ -128,7 +111,7 @@ static void bodies_go_beside_older_ones_that_stay(void)
     note(1, PERIOD + 2, TODAY);
     CHECK(pg_bodies_drop(&pg, PERIOD + 3, TODAY) == PG_OK);
     CHECK_EQ_INT(partitions(), 3);
-    CHECK_EQ_INT(number(&pg, "SELECT count(to_regclass('body_100008'))"), 0);
+    CHECK_EQ_INT(database_number(&pg, "SELECT count(to_regclass('body_100008'))"), 0);
     end();
 }
 
@@ -163,16 +146,17 @@ static void attempts_of_what_is_not_final_stay(void)
     add_waiting(3, WEEK * WEEK_MS, false);
     add_waiting(4, (WEEK + WEEKS - 1) * WEEK_MS + 5, true);
     CHECK(pg_attempts_drop(&pg, WEEK + WEEKS, NOW_WEEK) == PG_OK);
-    CHECK_EQ_INT(number(&pg, ATTEMPTS_OF "1"), WEEKS); /* each once, whether moved or not */
-    CHECK_EQ_INT(number(&pg, ATTEMPTS_OF "2"), WEEKS - 8);
+    CHECK_EQ_INT(database_number(&pg, ATTEMPTS_OF "1"),
+                 WEEKS); /* each once, whether moved or not */
+    CHECK_EQ_INT(database_number(&pg, ATTEMPTS_OF "2"), WEEKS - 8);
     CHECK(pg_attempts_drop(&pg, WEEK + WEEKS, NOW_WEEK) == PG_OK);
-    CHECK_EQ_INT(number(&pg, ATTEMPTS_OF "1"), WEEKS);
-    CHECK_EQ_INT(number(&pg, ATTEMPTS_OF "1 AND response_body='body'"), WEEKS);
-    CHECK_EQ_INT(number(&pg, ATTEMPTS_OF "2"), 0);
-    CHECK_EQ_INT(number(&pg, ATTEMPTS_OF "3"), 0);
-    CHECK_EQ_INT(number(&pg, ATTEMPTS_OF "4"), 1);
+    CHECK_EQ_INT(database_number(&pg, ATTEMPTS_OF "1"), WEEKS);
+    CHECK_EQ_INT(database_number(&pg, ATTEMPTS_OF "1 AND response_body='body'"), WEEKS);
+    CHECK_EQ_INT(database_number(&pg, ATTEMPTS_OF "2"), 0);
+    CHECK_EQ_INT(database_number(&pg, ATTEMPTS_OF "3"), 0);
+    CHECK_EQ_INT(database_number(&pg, ATTEMPTS_OF "4"), 1);
     CHECK(pg_attempts_drop(&pg, WEEK + WEEKS, NOW_WEEK) == PG_OK);
-    CHECK_EQ_INT(number(&pg, ATTEMPTS_OF "1"), WEEKS);
+    CHECK_EQ_INT(database_number(&pg, ATTEMPTS_OF "1"), WEEKS);
     end();
 }
 
@@ -184,18 +168,19 @@ static void kept_attempts_go_when_nothing_has_waited_for_them_for_long(void)
     add_attempt(1, WEEK, 1);
     add_waiting(1, WEEK * WEEK_MS, true);
     CHECK(pg_attempts_drop(&pg, WEEK + 1, NOW_WEEK) == PG_OK);
-    CHECK_EQ_INT(number(&pg, "SELECT count(*) FROM final_late"), 1); /* that is of bodies */
-    CHECK_EQ_INT(number(&pg, ATTEMPTS_OF "1"), 1);
+    CHECK_EQ_INT(database_number(&pg, "SELECT count(*) FROM final_late"),
+                 1); /* that is of bodies */
+    CHECK_EQ_INT(database_number(&pg, ATTEMPTS_OF "1"), 1);
     pg_exec(&pg, "DELETE FROM waiting");
     ASSERT(pg_sync(&pg) == PG_OK);
     CHECK(pg_attempts_drop(&pg, WEEK + 2, NOW_WEEK) == PG_OK);
-    CHECK_EQ_INT(number(&pg, ATTEMPTS_OF "1 AND response_body='body'"), 1);
-    CHECK_EQ_INT(number(&pg, "SELECT count(*) FROM attempt_kept"), 0);
+    CHECK_EQ_INT(database_number(&pg, ATTEMPTS_OF "1 AND response_body='body'"), 1);
+    CHECK_EQ_INT(database_number(&pg, "SELECT count(*) FROM attempt_kept"), 0);
     CHECK(pg_attempts_drop(&pg, NOW_WEEK, NOW_WEEK + 1) == PG_OK);
     CHECK(pg_attempts_drop(&pg, NOW_WEEK, NOW_WEEK + 1) == PG_OK); /* those beyond eight */
-    CHECK_EQ_INT(number(&pg, ATTEMPTS_OF "1"), 1);
+    CHECK_EQ_INT(database_number(&pg, ATTEMPTS_OF "1"), 1);
     CHECK(pg_attempts_drop(&pg, NOW_WEEK + 1, NOW_WEEK + 1) == PG_OK);
-    CHECK_EQ_INT(number(&pg, ATTEMPTS_OF "1"), 0);
+    CHECK_EQ_INT(database_number(&pg, ATTEMPTS_OF "1"), 0);
     end();
 }
 
