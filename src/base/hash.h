@@ -14,6 +14,11 @@ struct hash_secret {
     uint8_t bytes[16];
 };
 
+static inline bool hash_secret_eq(const struct hash_secret *a, const struct hash_secret *b)
+{
+    return memcmp(a->bytes, b->bytes, sizeof a->bytes) == 0;
+}
+
 struct key128 hash_key128(const struct hash_secret *secret, const void *p, size_t n);
 uint64_t
 hash_fast(const void *p,

@@ -316,7 +316,7 @@ plant("any_database_will_do", "which database", "a connection uses whatever stor
       "src/store/postgresql/connection.c", "!pg->identity || pg_identity_is(pg, pg->identity)", "!pg->identity || pg->connection",
       "postgresql test_other_servers.py::test_another_store_at_the_same_address_is_left_alone")
 plant("empty_server_taken", "which database", "a start makes tables though a server that may have the store is away",
-      "src/store/postgresql/pg_schema.c", "*ret_found || silent.n == 0", "*ret_found || silent.n != 1",
+      "src/store/postgresql/identity.c", "*ret_found || silent.n == 0", "*ret_found || silent.n != 1",
       "postgresql test_other_servers.py::test_the_first_start_waits_for_all_servers")
 
 # --- fences --------------------------------------------------------------------------------------

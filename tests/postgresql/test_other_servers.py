@@ -1,23 +1,16 @@
 """A URI's servers that have no store, or another one's: nothing is acknowledged there, whatever is down,
 restarted or named in another order meanwhile."""
+import os
 import subprocess
 import time
 from urllib.parse import quote
 
-import pytest
 from harness import BINARY, MASTER_KEY, Account, eventually
 from nodes import DatabaseDaemon, Outbox, check_all
 from postgresql import Cluster, Replica, new_database, sql
-from test_move import Pair, move
+from test_move import move, pair  # noqa: F401  (pair is a fixture)
 
 TABLES = "SELECT count(*) FROM pg_tables WHERE schemaname='public'"
-
-
-@pytest.fixture
-def pair(tmp_path):
-    p = Pair(tmp_path)
-    yield p
-    p.remove()
 
 
 def refused(uri):
@@ -29,7 +22,7 @@ def refused(uri):
     return done.stderr
 
 
-def test_an_empty_server_is_not_taken_while_the_other_is_away(pair, receiver):
+def test_an_empty_server_is_not_taken_while_the_other_is_away(pair, receiver):  # noqa: F811
     """The first step of a move: both servers are named, and the new one is empty."""
     one, two = [pair.cluster.start(name) for name in ("one", "two")]
     accounts = pair.cluster.accounts(2, receiver.url, one)
@@ -55,21 +48,25 @@ def test_an_empty_server_is_not_taken_while_the_other_is_away(pair, receiver):
     check_all(one, accounts, receiver, outbox.acknowledged + ["back"])
 
 
-def test_the_servers_may_be_named_in_any_order(pair, tmp_path, receiver):
+def test_the_servers_may_be_named_in_any_order(pair, tmp_path, receiver):  # noqa: F811
     old, new = pair.uri.split("&host=")[1].split(",")
     first = DatabaseDaemon(tmp_path / "first", pair.uri).start()
     account = Account(first, receiver.url)
     first.api().events([account.event("before")])
     first.stop()
-    turned = DatabaseDaemon(tmp_path / "turned", pair.uri.replace("%s,%s" % (old, new), "%s,%s" % (new, old))).start()
+    uri = pair.uri.replace("%s,%s" % (old, new), "%s,%s" % (new, old))
+    turned = DatabaseDaemon(tmp_path / "turned", uri).start()
     try:
+        shown = subprocess.run([BINARY, "clusters", "--store", uri], capture_output=True, text=True, timeout=60,
+                               env={"PATH": os.environ["PATH"]})
+        assert shown.returncode == 0 and shown.stdout.splitlines()[1].endswith("in use"), shown
         assert turned.api().events([account.event("before"), account.event("behind")])["Duplicates"] == 1
     finally:
         turned.stop()
     assert sql(pair.new, TABLES) == "0"
 
 
-def test_the_first_start_waits_for_all_servers(pair):
+def test_the_first_start_waits_for_all_servers(pair):  # noqa: F811
     pair.servers[1].kill()
     assert "one that does not answer may have it" in refused(pair.uri)
     assert sql(pair.old, TABLES) == "0"
@@ -131,7 +128,7 @@ def swap(server, name, to):
     sql(server.uri(), "ALTER DATABASE %s ALLOW_CONNECTIONS true" % to)
 
 
-def test_a_move_refuses_a_database_of_another_name(pair):
+def test_a_move_refuses_a_database_of_another_name(pair):  # noqa: F811
     DatabaseDaemon(pair.directory / "one", pair.uri).start().stop()
     other = new_database(pair.servers[1].uri(), "postbackd_2")
     said = move(pair.old, other, status=1)

@@ -97,14 +97,13 @@ static bool check_pair(struct move *m)
         return refuse(m, "--to is the same database as --store");
     if (!from->has_rows)
         return refuse(m, "--store: there is no store in this database");
-    if (to->has_rows && memcmp(&from->secret, &to->secret, sizeof to->secret) != 0)
+    if (to->has_rows && !hash_secret_eq(&from->store.secret, &to->store.secret))
         return refuse(m, "--to: the database is not empty: it belongs to another installation. "
                          "Make an empty one");
-    if (to->has_rows && from->cluster != to->cluster)
+    if (to->has_rows && from->store.cluster != to->store.cluster)
         return refuse(m,
-                      "--to: the database is cluster %" PRId64 " of the installation, --store is"
-                      " cluster %" PRId64,
-                      to->cluster, from->cluster);
+                      "--to: the database is cluster %u of the installation, --store is cluster %u",
+                      to->store.cluster, from->store.cluster);
     if (strcmp(from->database, to->database) != 0)
         return refuse(m,
                       "--to: the database is called %s, that of --store is called %s: daemons name"

@@ -83,14 +83,9 @@ static bool look_at_objects(struct move_server *s)
 /* A store that a daemon has opened has an identity. */
 static bool look_at_rows(struct move_server *s)
 {
-    struct pg_identity found;
-    enum pg_identity_found is = *s->owner ? pg_identity_look(&s->pg, &found) : IDENTITY_NONE;
-    s->has_rows = is == IDENTITY_FOUND;
-    if (s->has_rows) {
-        s->secret = found.secret;
-        s->cluster = found.cluster;
-    }
-    return is != IDENTITY_UNKNOWN;
+    enum pg_identity_found found = *s->owner ? pg_identity_look(&s->pg, &s->store) : IDENTITY_NONE;
+    s->has_rows = found == IDENTITY_FOUND;
+    return found != IDENTITY_UNKNOWN;
 }
 
 bool move_server_look(struct move_server *s)

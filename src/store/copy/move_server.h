@@ -20,9 +20,8 @@ struct move_server {
     char identity[48]; /* of the database: the server's identifier and its number there */
     char database[64], schema[64]; /* their names; the schema is where its tables are */
     char owner[64];                /* of its tables; empty: there are none */
-    struct hash_secret secret;
+    struct pg_identity store;      /* if has_rows */
     int64_t clock_ms; /* how far the server's clock is ahead of this process's monotonic one */
-    int64_t cluster;
     bool has_tables, has_rows; /* rows: of a store that daemons have used */
     bool fenced, published, subscribed;
 };

@@ -272,7 +272,7 @@ static bool take_up(struct sqlite_target *t, const struct copy_source *from, str
     struct str position = get_meta(q, &s, META_POSITION), was = get_meta(q, &marked, META_MARK);
     struct hash_secret secret = {0};
     meta_get_secret(q, &secret);
-    if (position.p && memcmp(&secret, &from->secret, sizeof secret) != 0)
+    if (position.p && !hash_secret_eq(&secret, &from->secret))
         buf_printf(why, "%s is a part of a copy of another store: remove it", t->part);
     else if (position.p && !str_eq(was, mark))
         buf_printf(why,

@@ -177,8 +177,7 @@ static void check_place(struct cluster_state *c, const struct cluster_place *own
         snprintf(why, sizeof why,
                  "its database is cluster %u of an installation: name the clusters in their order",
                  own->identity.cluster);
-    else if (first->known && memcmp(&own->identity.secret, &first->identity.secret,
-                                    sizeof first->identity.secret) != 0)
+    else if (first->known && !hash_secret_eq(&own->identity.secret, &first->identity.secret))
         snprintf(why, sizeof why, "its database belongs to another installation than cluster 0");
     if (!*why)
         return;
@@ -212,9 +211,13 @@ static void look(const char *uri, struct cluster_state *all, size_t count, size_
     struct pg pg;
     struct pg_move_facts facts;
     struct cluster_place own = {0};
+    struct pg_identity there;
+    bool found;
     pg_hosts_init(&hosts, uri);
     pg_init(&pg, uri);
     pg.hosts = &hosts;
+    (void)!pg_find_store(&pg, &there, &found);
+    pg.identity = found ? &there : NULL;
     if (!pg_connect(&pg)) {
         explain(&pg, c);
     } else if (read_place(&pg, c, &own), !*c->away) {

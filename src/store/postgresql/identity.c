@@ -3,9 +3,14 @@
 
 #include "base/alloc.h"
 #include "store/postgresql/connection.h"
+#include "store/postgresql/pg_migrate.h"
 
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define FIND_PATIENCE_MS 10000
+#define FIND_AGAIN_MS 250
 
 int pg_identity_ask(struct pg *pg)
 {
@@ -57,7 +62,7 @@ static char *why_not(struct pg *pg, const struct pg_identity *wanted)
         return xstrdup(buf_c(&pg->why));
     if (is == IDENTITY_NONE)
         return xstrdup("its database has no store yet");
-    if (memcmp(&found.secret, &wanted->secret, sizeof found.secret) != 0)
+    if (!hash_secret_eq(&found.secret, &wanted->secret))
         return xstrdup("its database belongs to another installation");
     if (found.cluster != wanted->cluster)
         return xprintf("its database is cluster %u and not %u", found.cluster, wanted->cluster);
@@ -79,4 +84,43 @@ bool pg_identity_is(struct pg *pg, const struct pg_identity *wanted)
     free(why);
     free(server);
     return is;
+}
+
+/* --- several servers -------------------------------------------------------------------------- */
+
+/* Asks each server once. Returns how many have answered; silent: why the others have not. */
+static int ask_servers(struct pg *pg, struct pg_identity *ret, bool *ret_found, struct buf *silent)
+{
+    int answered = 0;
+    buf_clear(silent);
+    for (int i = 0; pg->hosts && i < pg->hosts->count && !*ret_found; i++) {
+        enum pg_identity_found found =
+            pg_connect_to_host(pg, i) ? pg_identity_look(pg, ret) : IDENTITY_UNKNOWN;
+        *ret_found = found == IDENTITY_FOUND;
+        answered += found != IDENTITY_UNKNOWN;
+        if (found == IDENTITY_UNKNOWN)
+            buf_printf(silent, "%s%s", silent->n > 0 ? " " : "", buf_c(&pg->why));
+    }
+    return answered;
+}
+
+bool pg_find_store(struct pg *pg, struct pg_identity *ret, bool *ret_found)
+{
+    struct buf silent = {0};
+    int64_t until_ms = env_mono_ms(env_real()) + FIND_PATIENCE_MS;
+    *ret_found = false;
+    /* a standby may be starting, too */
+    while (ask_servers(pg, ret, ret_found, &silent) > 0 && !*ret_found && silent.n > 0 &&
+           env_mono_ms(env_real()) < until_ms)
+        (void)poll(NULL, 0, FIND_AGAIN_MS);
+    pg_close(pg);
+    bool good = *ret_found || silent.n == 0;
+    if (!good)
+        (void)pg_refuse(pg,
+                        "no server of the URI that answers has a store, and one that does not"
+                        " answer may have it. For the first start, name only the server that the"
+                        " store is to be on. %s",
+                        buf_c(&silent));
+    buf_free(&silent);
+    return good;
 }

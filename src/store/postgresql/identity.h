@@ -27,3 +27,9 @@ enum pg_identity_found { IDENTITY_NONE, IDENTITY_FOUND, IDENTITY_UNKNOWN };
 enum pg_identity_found pg_identity_look(struct pg *pg, struct pg_identity *ret);
 /* True if the connection has reached that store. False: a sentence is added to pg->why. */
 MUST_CHECK bool pg_identity_is(struct pg *pg, const struct pg_identity *wanted);
+
+/* Looks which of the URI's servers has a store, if it names several. An empty database among them
+ * may be the one that a move is to fill, while the store is on another: tables may be made only
+ * once each server has said that it has no store. Waits 10 s for those that do not answer, if one
+ * does. False: none has said that it has one, and one did not answer; pg->why is a sentence. */
+MUST_CHECK bool pg_find_store(struct pg *pg, struct pg_identity *ret, bool *ret_found);

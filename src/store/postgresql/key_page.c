@@ -5,7 +5,7 @@
 
 #define KEY_BYTES 16u
 #define CONTENT_BYTES 8u
-#define NUMBER_BYTES 6u
+#define NUMBER_BYTES (KEY_EVENT_NO_BITS / 8u)
 #define ENTRY_BYTES (KEY_BYTES + CONTENT_BYTES + NUMBER_BYTES)
 
 int packed_key_compare(const void *a, const void *b)
@@ -39,7 +39,7 @@ void key_page_add(struct buf *page, const struct packed_key *keys, size_t count)
         add_number(page, keys[i].key.lo, 8);
     }
     for (size_t i = 0; i < count; i++) {
-        ASSERT(keys[i].event_no >> 8 * NUMBER_BYTES == 0);
+        ASSERT(keys[i].event_no >> KEY_EVENT_NO_BITS == 0);
         add_number(page, keys[i].content, CONTENT_BYTES);
         add_number(page, keys[i].event_no, NUMBER_BYTES);
     }

@@ -14,8 +14,9 @@
 struct packed_key {
     struct key128 key;
     uint64_t content;
-    uint64_t event_no; /* below 2^48 */
+    uint64_t event_no; /* below 2^KEY_EVENT_NO_BITS */
 };
+#define KEY_EVENT_NO_BITS 48
 
 /* For qsort: ascending by key, as the server compares values of type uuid. */
 int packed_key_compare(const void *a, const void *b);

@@ -24,7 +24,6 @@
 #define STEP_CATCHING_UP_MS 50
 #define LOOK_LASTS_MS 1000 /* four looks at changes, so that one may be slow */
 #define FORGET_NODES_S 3600
-/* A claim waits no longer for another node's row, so that it does not delay the next renewal. */
 
 /* Microseconds do not depend on the session's time zone, so an entry can be compared anywhere. */
 #define UNTIL_US(until) "(extract(epoch FROM " until " AT TIME ZONE 'UTC')*1000000)::bigint"

@@ -104,7 +104,7 @@ static bool read_pages(struct key_packer *p, const PGresult *r)
 static bool is_sound(const struct key_packer *p)
 {
     for (size_t i = 0; i < p->count; i++)
-        if (p->keys[i].event_no >> 48 != 0 ||
+        if (p->keys[i].event_no >> KEY_EVENT_NO_BITS != 0 ||
             (i > 0 && key128_eq(p->keys[i - 1].key, p->keys[i].key)))
             return false;
     return true;

@@ -16,6 +16,7 @@
 #define KEEPER_HEARD_LEAST_MS 25
 #define KEEPER_HEARD_TIMES 3
 #define KEEPER_CLUSTER_MS 5000
+#define KEEPER_CLUSTER_TIMES 100 /* a hundredth of the time at most: it sums up all accounts */
 #define KEEPER_FOLLOWER_AGAIN_MS 60000 /* after one that was not found: looking takes seconds */
 #define KEEPER_HOUSE_MS 3600000
 #define KEEPER_HOUSE_AGAIN_MS 60000 /* after a failure, because this work may free disk space */
@@ -189,8 +190,12 @@ static void look_at_cluster(struct postgresql_store *s, struct pg *pg, int64_t n
     struct pg_move_facts facts;
     if (now_mono_ms < w->due_mono_ms)
         return;
-    w->due_mono_ms = now_mono_ms + KEEPER_CLUSTER_MS;
-    if (!pg_cluster_look(pg, &seen, &facts))
+    int64_t begin_mono_ms = env_mono_ms(env_real());
+    bool good = pg_cluster_look(pg, &seen, &facts);
+    int64_t end_mono_ms = env_mono_ms(env_real());
+    int64_t pause_ms = KEEPER_CLUSTER_TIMES * (end_mono_ms - begin_mono_ms);
+    w->due_mono_ms = end_mono_ms + (pause_ms > KEEPER_CLUSTER_MS ? pause_ms : KEEPER_CLUSTER_MS);
+    if (!good)
         return;
     if (seen.move.step == MOVE_UNSEEN && now_mono_ms >= w->follower_due_mono_ms &&
         !pg_cluster_look_at_follower(pg, facts.follower, &seen.move))

@@ -8,13 +8,9 @@
 #include "domain/clock.h"
 
 #include <inttypes.h>
-#include <poll.h>
 #include <stdlib.h>
 
 #include "store/delivery_stats.h"
-
-#define FIND_PATIENCE_MS 10000
-#define FIND_AGAIN_MS 250
 
 #define COUNT_COLUMN(name) "," #name " bigint"
 #define COUNT_COLUMNS DELIVERY_STATS_COLUMNS(COUNT_COLUMN)
@@ -159,43 +155,6 @@ int32_t pg_week_of_day(int32_t day)
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
-/* Asks each server once. Returns how many have answered; silent: why the others have not. */
-static int ask_servers(struct pg *pg, struct pg_identity *ret, bool *ret_found, struct buf *silent)
-{
-    int answered = 0;
-    buf_clear(silent);
-    for (int i = 0; pg->hosts && i < pg->hosts->count && !*ret_found; i++) {
-        enum pg_identity_found found =
-            pg_connect_to_host(pg, i) ? pg_identity_look(pg, ret) : IDENTITY_UNKNOWN;
-        *ret_found = found == IDENTITY_FOUND;
-        answered += found != IDENTITY_UNKNOWN;
-        if (found == IDENTITY_UNKNOWN)
-            buf_printf(silent, "%s%s", silent->n > 0 ? " " : "", buf_c(&pg->why));
-    }
-    return answered;
-}
-
-bool pg_find_store(struct pg *pg, struct pg_identity *ret, bool *ret_found)
-{
-    struct buf silent = {0};
-    int64_t until_ms = env_mono_ms(env_real()) + FIND_PATIENCE_MS;
-    *ret_found = false;
-    /* a standby may be starting, too */
-    while (ask_servers(pg, ret, ret_found, &silent) > 0 && !*ret_found && silent.n > 0 &&
-           env_mono_ms(env_real()) < until_ms)
-        (void)poll(NULL, 0, FIND_AGAIN_MS);
-    pg_close(pg);
-    bool good = *ret_found || silent.n == 0;
-    if (!good)
-        (void)pg_refuse(pg,
-                        "no server of the URI that answers has a store, and one that does not"
-                        " answer may have it. For the first start, name only the server that the"
-                        " store is to be on. %s",
-                        buf_c(&silent));
-    buf_free(&silent);
-    return good;
-}
-
 /* The cluster's number is stored in the same statement as the hash secret. */
 static bool read_meta(struct pg *pg, const struct pg_schema_wants *wants, struct hash_secret *ret)
 {
@@ -223,7 +182,7 @@ static bool read_meta(struct pg *pg, const struct pg_schema_wants *wants, struct
     if (!pg_identity_read(pg_result(pg, at), &found))
         return pg_refuse(pg, "the key of the hashes in table meta is damaged");
     *ret = found.secret;
-    if (wants->secret && memcmp(wants->secret->bytes, ret->bytes, sizeof ret->bytes) != 0)
+    if (wants->secret && !hash_secret_eq(wants->secret, ret))
         return pg_refuse(pg,
                          "the database of cluster %u belongs to another installation, or was"
                          " one of its own before",

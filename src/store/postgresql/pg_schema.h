@@ -29,12 +29,6 @@ enum pg_partition { PARTITION_PERIOD, PARTITION_WEEK };
 int32_t pg_period_of_day(int32_t day);
 int32_t pg_week_of_day(int32_t day);
 
-/* Looks which of the URI's servers has a store, if it names several. An empty database among them
- * may be the one that a move is to fill, while the store is on another: tables may be made only
- * once each server has said that it has no store. Waits 10 s for those that do not answer, if one
- * does. False: none has said that it has one, and one did not answer; pg->why is a sentence. */
-MUST_CHECK bool pg_find_store(struct pg *pg, struct pg_identity *ret, bool *ret_found);
-
 /* What the database must be, or becomes if it is empty. */
 struct pg_schema_wants {
     const struct hash_secret *fresh;  /* the hash secret of a new database */

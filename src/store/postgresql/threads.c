@@ -1,4 +1,5 @@
-/* The threads that read: each runs its requests in order. */
+/* The threads that read: each runs its requests in order, and one of them packs keys between two.
+ */
 #include "store/postgresql/pack_keys.h"
 #include "store/postgresql/postgresql_store.h"
 
