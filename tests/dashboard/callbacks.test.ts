@@ -369,7 +369,9 @@ test('callbacks: a GET and a form are shown as they were sent', async () => {
   const window = await windowOf('developer', 'sunny-games');
   for (const format of ['get', 'form'] as const) {
     const [AppId, EventId] = [`as-${format}`, `as-${format}-1`];
-    const urls = { SuccessCallbackUrl: format === 'get' ? `${url}?uid={PanelistId}&id={RewardId}` : url };
+    const urls = {
+      SuccessCallbackUrl: format === 'get' ? `${url}?uid={PanelistId}&id={RewardId}` : url,
+    };
     await daemon.good('POST', '/api/v1/partners/sunny-games/apps', {
       AppId,
       Name: AppId,
