@@ -1,42 +1,10 @@
 import './styles/main.css';
 import { render } from 'preact';
-import { useEffect } from 'preact/hooks';
 import { startLive } from './app/live';
-import { address, startRouter } from './app/router';
-import { expired, loadSession, me, session, sessionProblem } from './app/session';
-import { Shell } from './app/shell';
+import { Root } from './app/root';
+import { startRouter } from './app/router';
+import { loadSession } from './app/session';
 import { early } from './lib/ask';
-import { LinkPage } from './pages/sign-in/link';
-import { SignInAgain, SignInPage } from './pages/sign-in/sign-in';
-import { Loading, ProblemNotice } from './ui/basics';
-
-function Root() {
-  const problem = sessionProblem.value;
-  useEffect(() => {
-    if (!problem) return;
-    const timer = setTimeout(() => void loadSession(), 3000);
-    return () => clearTimeout(timer);
-  }, [problem]);
-  if (address.value.path === '/link') return <LinkPage />;
-  if (!session.value) {
-    return (
-      <main class="centre">
-        {problem ? (
-          <ProblemNotice problem={problem} retry={() => void loadSession()} />
-        ) : (
-          <Loading />
-        )}
-      </main>
-    );
-  }
-  if (!me.value) return <SignInPage />;
-  return (
-    <>
-      <Shell who={me.value} />
-      {expired.value && <SignInAgain />}
-    </>
-  );
-}
 
 startRouter();
 startLive();

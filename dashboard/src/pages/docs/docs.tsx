@@ -5,6 +5,7 @@ import { plain } from '../../../markdown.mjs';
 import type { PageProps } from '../../app/routes';
 import { address, cameBack, query, setQuery } from '../../app/router';
 import { useResource } from '../../app/resource';
+import '../../app/root';
 import { NotFoundPage } from '../../app/shell';
 import { Card, Code, Empty, Loading, Notice, PageHead, ProblemNotice } from '../../ui/basics';
 import { TextField } from '../../ui/forms';
