@@ -3,7 +3,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { blocksOf, plain } from './markdown.mjs';
+import { blocksOf, idOf, plain } from './markdown.mjs';
 
 const folder = join(dirname(fileURLToPath(import.meta.url)), '../docs/partners');
 const pageName = /^[^/]+\.md$/;
@@ -19,7 +19,10 @@ async function contents() {
   const read = async file => {
     const blocks = blocksOf(await readFile(join(folder, file), 'utf8'), unlinked);
     const headings = blocks.filter(([kind]) => kind === 'h');
-    return [file, { title: plain(headings[0][3]), ids: headings.map(([, , id]) => id) }];
+    return [
+      file,
+      { title: plain(headings[0][2]), ids: headings.map(([, , words]) => idOf(words)) },
+    ];
   };
   return new Map(await Promise.all(files.map(read)));
 }

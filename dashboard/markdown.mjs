@@ -1,7 +1,7 @@
 // Markdown as the partners' pages use it, as trees that a page is drawn from: no HTML is made. What
 // it does not know it refuses, so that nothing is shown as it was not meant.
 //
-// A block:  ['h', level, id, words] ['p', words] ['ul' | 'ol', words[]]
+// A block:  ['h', level, words] ['p', words] ['ul' | 'ol', words[]]
 //           ['table', words[], words[][]] ['code', language, text, title]
 // Words stay Markdown in the bundle, as that is shorter, until they are drawn: `inline` makes
 //           texts, ['code', text], ['b', inline], ['a', address, inline]
@@ -38,8 +38,8 @@ const led = (words, link) =>
   });
 
 /** What GitHub makes of a heading, so that links are the same there. */
-export const idOf = heading =>
-  heading
+export const idOf = words =>
+  plain(words)
     .toLowerCase()
     .replace(/[^\p{L}\p{N}\s_-]/gu, '')
     .trim()
@@ -75,7 +75,7 @@ export function blocksOf(markdown, link) {
     } else if (line.startsWith('#')) {
       const [, hashes, text] = /^(#{1,3}) (.+)$/.exec(line) ?? refuse(at, 'no heading');
       heading = plain(within(text));
-      blocks.push(['h', hashes.length, idOf(text), within(text)]);
+      blocks.push(['h', hashes.length, within(text)]);
       at++;
     } else if (line.startsWith('```')) {
       const end = lines.indexOf('```', at + 1);

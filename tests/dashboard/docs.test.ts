@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { blocksOf, inline, plain } from '../../dashboard/markdown.mjs';
+import { blocksOf, idOf, inline, plain } from '../../dashboard/markdown.mjs';
 import type { Window } from './browser';
 import { test } from './runner';
 import { theStage, windowOf } from './stage';
@@ -124,9 +124,10 @@ test('docs: Markdown that is not known is refused, and markup in it is text', ()
   ])
     assert.throws(() => read(text), /line \d/, text);
   assert.deepEqual(read('## A `b` c\n\nx **y `z`** <i>[t](u.md#v)'), [
-    ['h', 2, 'a-b-c', 'A `b` c'],
+    ['h', 2, 'A `b` c'],
     ['p', 'x **y `z`** <i>[t](u.md#v)'],
   ]);
+  assert.equal(idOf('A `b`, [c](u.md#v)'), 'a-b-c');
   const words = 'x **y `z`** <i>[t](u.md#v)';
   assert.deepEqual(inline(words), [
     'x ',

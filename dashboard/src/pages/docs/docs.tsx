@@ -1,7 +1,7 @@
 // What somebody reads who writes a receiver: the pages of docs/partners with the account's own
 // values in them, a search over all of them, and the check in six languages.
 import { useEffect, useState } from 'preact/hooks';
-import { plain } from '../../../markdown.mjs';
+import { idOf, plain } from '../../../markdown.mjs';
 import type { PageProps } from '../../app/routes';
 import { address, cameBack, query, setQuery } from '../../app/router';
 import { useResource } from '../../app/resource';
@@ -108,8 +108,8 @@ function OnThisPage({ blocks }: { blocks: Block[] }) {
     <nav class="doc-contents" aria-label="On this page">
       {headings.map(block =>
         block[0] === 'h' ? (
-          <a key={block[2]} href={`#${block[2]}`}>
-            {plain(block[3])}
+          <a key={block[2]} href={`#${idOf(block[2])}`}>
+            {plain(block[2])}
           </a>
         ) : null,
       )}

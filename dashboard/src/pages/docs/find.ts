@@ -1,5 +1,5 @@
 // Searching the partners' pages: sections that have all words, those first whose headings do.
-import { plain } from '../../../markdown.mjs';
+import { idOf, plain } from '../../../markdown.mjs';
 import { docPages, type Block } from './pages';
 
 export interface Section {
@@ -31,8 +31,8 @@ function sectionsOf(): Section[] {
     sections.push(section);
     for (const block of blocks) {
       if (block[0] === 'h') {
-        const [, , id, words] = block;
-        section = { href: `/docs/${slug}#${id}`, page: title, heading: plain(words), text: '' };
+        const href = `/docs/${slug}#${idOf(block[2])}`;
+        section = { href, page: title, heading: plain(block[2]), text: '' };
         sections.push(section);
       } else {
         section.text += `${textOf(block)} `;

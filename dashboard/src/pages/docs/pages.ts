@@ -12,7 +12,7 @@ import statements from '../../../../docs/partners/statements.md';
 export type Words = string;
 
 export type Block =
-  | ['h', number, string, Words]
+  | ['h', number, Words]
   | ['p', Words]
   | ['ul' | 'ol', Words[]]
   | ['table', Words[], Words[][]]

@@ -1,6 +1,6 @@
 // A page of docs/partners, drawn from its trees. What is filled in is text like any other.
 import type { ComponentChildren } from 'preact';
-import { inline, plain, type Inline } from '../../../markdown.mjs';
+import { idOf, inline, plain, type Inline } from '../../../markdown.mjs';
 import { Code } from '../../ui/basics';
 import type { Block, Words } from './pages';
 
@@ -73,8 +73,8 @@ function DocBlock({ block, fill }: { block: Block; fill: Fill }) {
     case 'h': {
       const Heading = block[1] === 2 ? 'h2' : 'h3';
       return (
-        <Heading id={block[2]}>
-          <Line words={block[3]} fill={fill} />
+        <Heading id={idOf(block[2])}>
+          <Line words={block[2]} fill={fill} />
         </Heading>
       );
     }
