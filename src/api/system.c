@@ -47,6 +47,7 @@ static void answer(struct looking *l)
     struct cluster_state *clusters = call_alloc(l->c, CLUSTERS_MOST * sizeof *clusters);
     n.clusters = clusters;
     n.cluster_count = get_clusters(l->c, clusters);
+    n.cluster_to_move = cluster_to_move(clusters, n.cluster_count);
     store_get_numbers(api->options.store, &n.store);
     delivery_get_numbers(api->options.delivery, &n.delivery);
     books_watch_get(api->options.books, &n.books);

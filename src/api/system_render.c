@@ -238,6 +238,7 @@ static void print_move(struct json_writer *w, const struct move_state *m)
     print_figure(w, "Tables", is_seen ? m->tables : CLUSTER_UNKNOWN);
     print_figure(w, "Bytes", is_seen ? m->bytes_done : CLUSTER_UNKNOWN);
     json_key_int(w, "BehindBytes", m->behind_bytes);
+    json_key_int(w, "Errors", m->errors);
     json_key_bool(w, "Running", m->is_commanded);
     json_end_object(w);
 }
@@ -257,6 +258,7 @@ static void print_cluster_list(struct json_writer *w, const struct system_number
         print_figure(w, "RecentEvents", c->recent_events);
         print_figure(w, "Pending", c->waiting);
         json_key_c(w, "State", cluster_state_name(c));
+        json_key_bool(w, "ShouldMove", n->cluster_to_move == (int)i);
         print_move(w, &c->move);
         json_end_object(w);
     }

@@ -28,6 +28,7 @@ struct system_numbers {
     struct certificate_state certificates;
     const struct cluster_state *clusters;
     size_t cluster_count;
+    int cluster_to_move; /* -1: none */
     const struct system_endpoint *endpoints;
     size_t endpoint_count;
 };

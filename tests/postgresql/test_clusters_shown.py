@@ -58,6 +58,7 @@ def test_clusters_are_shown(split, receiver):  # noqa: F811
     eventually(same, 30, what="the system page and the metrics say the same")
     for c in page():
         assert (c["State"], c["Move"]) == ("in_use", None) and 5e6 < c["Bytes"] < 1e8
+    assert [str(c["Number"]) for c in page() if c["ShouldMove"]] == [hint.group(1)[0]]
 
     # A role that may only connect sees what everybody sees.
     sql(split.databases[0], "CREATE ROLE plain LOGIN")
@@ -73,6 +74,7 @@ def test_clusters_are_shown(split, receiver):  # noqa: F811
     wait_away(a, 1)
     assert [(c["State"], c["Server"], c["Partners"]) for c in page()] == \
         [("in_use", one, 1), ("in_use", one, 1), ("away", None, 1)]
+    assert not any(c["ShouldMove"] for c in page())
     rows, _ = shown(split.databases[0], "postgresql://u:secret@127.0.0.1:1/x", "postgresql://u:secret@[::1/x",
                     split.databases[1], status=1)
     assert [row[-1] for row in rows] == ["in use", rows[1][-1], "away: its URI cannot be read",

@@ -450,6 +450,7 @@ def test_each_step_of_a_move_is_shown(pair, receiver):
     page = system("following")
     assert page["State"] == "moving" and page["Server"] == old and page["Move"]["Server"] == new
     assert page["Move"]["TablesCopied"] == page["Move"]["Tables"] > 10 and not page["Move"]["Running"]
+    assert page["Move"]["Errors"] >= 0 and not page["ShouldMove"]
     assert node.metrics()['postbackd_cluster_move_behind_bytes{cluster="0"}'] >= 0
     assert shown(pair.old)[0][0].startswith("in a move: the other server does not answer or is not in the URI, ")
 

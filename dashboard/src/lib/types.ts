@@ -413,6 +413,31 @@ export interface Limit {
   Refused: number;
 }
 
+export interface Cluster {
+  Number: number;
+  Server: string | null;
+  Database: string | null;
+  Bytes: number | null;
+  Partners: number;
+  Events: number | null;
+  RecentEvents: number | null;
+  Pending: number | null;
+  State: 'in_use' | 'away' | 'moving' | 'moved';
+  ShouldMove: boolean;
+  Move: ClusterMove | null;
+}
+
+export interface ClusterMove {
+  Step: 'beginning' | 'copying' | 'following' | 'switched' | 'unseen';
+  Server: string | null;
+  TablesCopied: number | null;
+  Tables: number | null;
+  Bytes: number | null;
+  BehindBytes: number;
+  Errors: number;
+  Running: boolean;
+}
+
 export interface System {
   At: string;
   StartedAt: string;
@@ -459,4 +484,5 @@ export interface System {
     ReadsPassedOn: number;
   } | null;
   Clusters: { Total: number; Away: number } | null;
+  ClusterList: Cluster[];
 }
