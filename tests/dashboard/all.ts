@@ -25,6 +25,7 @@ const files: { part: number; load: () => Promise<unknown> }[] = [
   { part: 1, load: () => import('./first-day.test') },
   { part: 1, load: () => import('./stores.test') },
   { part: 1, load: () => import('./tabs.test') },
+  { part: 2, load: () => import('./clusters.test') },
   { part: 1, load: () => import('./http2.test') },
   { part: 2, load: () => import('./search.test') },
   { part: 2, load: () => import('./hostile.test') },

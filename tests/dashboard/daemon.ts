@@ -13,14 +13,18 @@ import { promisify } from 'node:util';
 
 const binary = process.env['POSTBACKD_BIN'] ?? '../build/postbackd';
 export const operatorKey = 'operator-key-of-the-dashboard-tests';
-const onPostgresql = !!process.env['SCENARIO_POSTGRESQL'];
+export const onPostgresql = !!process.env['SCENARIO_POSTGRESQL'];
+
+/** Makes a database on the server, and gives its URI. */
+export async function newDatabase(name = `d${randomBytes(8).toString('hex')}`): Promise<string> {
+  const line = ['../tests/scenario/postgresql.py', 'new', name];
+  const { stdout } = await promisify(execFile)('/usr/bin/python3', line);
+  return stdout.trim();
+}
 
 /** What --store is for a new daemon with this directory. */
 async function newStore(directory: string): Promise<string> {
-  if (!onPostgresql) return `sqlite:${join(directory, 'store')}`;
-  const line = ['../tests/scenario/postgresql.py', 'new', `d${randomBytes(8).toString('hex')}`];
-  const { stdout } = await promisify(execFile)('/usr/bin/python3', line);
-  return stdout.trim();
+  return onPostgresql ? newDatabase() : `sqlite:${join(directory, 'store')}`;
 }
 
 /** Asks again and again until the answer is something: the one way in which tests wait. A check

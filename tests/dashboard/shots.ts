@@ -3,6 +3,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { Window } from './browser';
+import { answerWith, everyKind } from './clusters';
 import { until } from './daemon';
 import { everyPage, type Shown } from './pages';
 import { clearStage, theStage, windowOf } from './stage';
@@ -18,6 +19,7 @@ interface Picture extends Shown {
   title: string;
   /** A button that is pressed first. */
   press?: string;
+  clusters?: boolean;
 }
 
 const pressed: Record<string, { title: string; of: string; press: string }> = {
@@ -36,6 +38,9 @@ const pictures: Picture[] = everyPage.flatMap(page => [
   ...Object.entries(pressed)
     .filter(([, { of }]) => of === page.name)
     .map(([name, { title, press }]) => ({ ...page, name, title, press })),
+  ...(page.name === 'system'
+    ? [{ ...page, name: 'system-clusters', title: 'System: clusters', clusters: true }]
+    : []),
 ]);
 
 async function take(window: Window, picture: string, look: (typeof looks)[number]) {
@@ -52,6 +57,7 @@ async function takeDoor(name: string, look: (typeof looks)[number]): Promise<voi
 
 async function takePage(picture: Picture, look: (typeof looks)[number]): Promise<void> {
   const window = await windowOf(picture.role, picture.partner, look);
+  if (picture.clusters) await answerWith(window, everyKind);
   await window.go(picture.path);
   if (picture.press) {
     await window.button(picture.press).first().click();
@@ -59,7 +65,7 @@ async function takePage(picture: Picture, look: (typeof looks)[number]): Promise
     if (picture.name === 'resent') await window.see(/after \d+/);
   }
   // Its rates are differences between two answers.
-  if (picture.name === 'system') await window.page.waitForTimeout(3500);
+  if (picture.name.startsWith('system')) await window.page.waitForTimeout(3500);
   await take(window, picture.name, look);
   await window.close();
 }

@@ -35,20 +35,42 @@ function inWords(limit: Limit): string {
   return `${sizeOf(limit, limit.Used)} of ${sizeOf(limit, limit.Most)}`;
 }
 
-function Fullness({ limit }: { limit: Limit }) {
-  const { Used: used, Most: most } = limit;
-  if (used === null || most === null) return <span class="quiet">–</span>;
+/** A bar, its percentage for those who do not see it, and the same in words below. */
+export function Meter(props: {
+  title: string;
+  used: number;
+  most: number;
+  of: string;
+  bad?: boolean;
+  text: string;
+}) {
+  const { title, used, most, of, bad, text } = props;
   const percent = Decimal.of(used * 100).dividedBy(Decimal.of(most), 1) ?? Decimal.zero;
   return (
     <div class="stack-small fullness">
       <progress
-        class={`progress ${used * 10 >= most * 8 ? 'bad' : ''}`}
-        aria-label={`${titles[limit.Bound]?.title ?? limit.Bound}: ${percent.format()} % of the limit`}
+        class={`progress ${bad ? 'bad' : ''}`}
+        aria-label={`${title}: ${percent.format()} % ${of}`}
         value={Math.min(used, most)}
         max={most}
       />
-      <span class="small quiet">{inWords(limit)}</span>
+      <span class="small quiet">{text}</span>
     </div>
+  );
+}
+
+function Fullness({ limit }: { limit: Limit }) {
+  const { Used: used, Most: most } = limit;
+  if (used === null || most === null) return <span class="quiet">–</span>;
+  return (
+    <Meter
+      title={titles[limit.Bound]?.title ?? limit.Bound}
+      used={used}
+      most={most}
+      of="of the limit"
+      bad={used * 10 >= most * 8}
+      text={inWords(limit)}
+    />
   );
 }
 

@@ -17,6 +17,7 @@ import {
   Time,
 } from '../../ui/basics';
 import { count } from '../../ui/money';
+import { ClustersCard } from './clusters';
 import { bytes, LimitsCard } from './limits';
 import { WorstCard } from './worst';
 
@@ -98,6 +99,12 @@ function Notices({ system }: { system: System }) {
           {system.Refusal.Detail} Callbacks continue.
         </Notice>
       )}
+      {system.ClusterList.filter(one => one.State === 'away').map(one => (
+        <Notice key={one.Number} tone="bad" title={`Cluster ${one.Number} is away`}>
+          It cannot be reached or written. Events of its accounts are rejected, their callbacks
+          wait. On the server, <code>postbackd clusters</code> says why.
+        </Notice>
+      ))}
       {system.Books.WrongDays > 0 && (
         <Notice tone="bad" title="Books do not balance">
           {system.Books.Example}
@@ -186,6 +193,9 @@ export function SystemPage() {
         <>
           <Notices system={data} />
           <Figures system={data} />
+          {(data.ClusterList.length > 1 || data.ClusterList[0]?.Move) && (
+            <ClustersCard clusters={data.ClusterList} />
+          )}
           <WorstCard system={data} />
           <LimitsCard limits={data.Limits} />
           <RoomCards system={data} />
