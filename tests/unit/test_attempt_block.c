@@ -74,7 +74,7 @@ static struct attempt_chunk *chunk_of(const struct attempt *a, const struct atte
 
 static void chunk_free(struct attempt_chunk *c)
 {
-    buf_free(&c->out);
+    buf_free(&c->texts.out);
     free(c);
 }
 
@@ -83,9 +83,9 @@ static bool comes_back(const struct attempt *a, const struct attempt_facts *of, 
 {
     struct arena arena = {0};
     struct attempt_chunk *c = chunk_of(a, of);
-    read_all(buf_str(&c->out), FIRST_ID, of, &arena);
+    read_all(buf_str(&c->texts.out), FIRST_ID, of, &arena);
     bool good = found_count == 1 && same(&found[0], a);
-    *ret_bytes = c->out.n;
+    *ret_bytes = c->texts.out.n;
     arena_free(&arena);
     chunk_free(c);
     return good;
@@ -166,7 +166,7 @@ static void dates_come_mixed(void)
     attempt_chunk_end(c);
     struct arena arena = {0};
     for (unsigned i = 0; i < ATTEMPT_BLOCK_IDS; i++) {
-        read_all(buf_str(&c->out), FIRST_ID + i, &facts, &arena);
+        read_all(buf_str(&c->texts.out), FIRST_ID + i, &facts, &arena);
         CHECK(found_count == 1 && str_eq(found[0].response_headers, str_of(texts[i])));
     }
     arena_free(&arena);
@@ -178,14 +178,15 @@ static void what_repeats_takes_little_room(void)
     struct attempt_chunk *c = xcalloc(1, sizeof *c);
     attempt_chunk_begin(c);
     attempt_chunk_add(c, FIRST_ID, &usual, &facts);
-    size_t first = c->out.n;
+    size_t first = c->texts.out.n;
     for (unsigned i = 1; i < ATTEMPT_BLOCK_IDS; i++)
         attempt_chunk_add(c, FIRST_ID + i, &usual, &facts);
     attempt_chunk_end(c);
-    CHECK((c->out.n - first) / (ATTEMPT_BLOCK_IDS - 1) < 64); /* 32 of them are the signature */
+    /* 32 bytes of each are the signature */
+    CHECK((c->texts.out.n - first) / (ATTEMPT_BLOCK_IDS - 1) < 64);
     struct arena arena = {0};
     for (unsigned i = 0; i < ATTEMPT_BLOCK_IDS; i++) {
-        read_all(buf_str(&c->out), FIRST_ID + i, &facts, &arena);
+        read_all(buf_str(&c->texts.out), FIRST_ID + i, &facts, &arena);
         CHECK(found_count == 1 && same(&found[0], &usual));
     }
     arena_free(&arena);
@@ -212,7 +213,7 @@ static void many_texts_and_chunks(void)
         attempt_chunk_end(c);
     }
     for (unsigned odd = 0; odd < 2; odd++) {
-        read_all(buf_str(&c->out), FIRST_ID + odd, &facts, &arena);
+        read_all(buf_str(&c->texts.out), FIRST_ID + odd, &facts, &arena);
         REQUIRE(found_count == 200);
         for (unsigned i = 0; i < 200; i++) {
             unsigned at = i % 100 * 2 + odd;
@@ -237,10 +238,10 @@ static void erased_texts_are_gone(void)
         attempt_chunk_add(c, FIRST_ID + 1, &usual, &facts);
         attempt_chunk_end(c);
     }
-    attempt_block_erase(buf_str(&c->out), FIRST_ID, erased);
-    CHECK(memmem(c->out.p, c->out.n, "nobody", 6) != NULL);
-    CHECK(memmem(erased->out.p, erased->out.n, "nobody", 6) == NULL);
-    read_all(buf_str(&erased->out), FIRST_ID, &facts, &arena);
+    attempt_block_erase(buf_str(&c->texts.out), FIRST_ID, erased);
+    CHECK(memmem(c->texts.out.p, c->texts.out.n, "nobody", 6) != NULL);
+    CHECK(memmem(erased->texts.out.p, erased->texts.out.n, "nobody", 6) == NULL);
+    read_all(buf_str(&erased->texts.out), FIRST_ID, &facts, &arena);
     CHECK_EQ_UINT(found_count, 2);
     for (size_t i = 0; i < found_count; i++) {
         CHECK(!found[i].request_headers.p && !found[i].response_headers.p);
@@ -248,7 +249,7 @@ static void erased_texts_are_gone(void)
         CHECK_EQ_INT(found[i].at_ms, usual.at_ms);
         CHECK(str_eq(found[i].url, usual.url));
     }
-    read_all(buf_str(&erased->out), FIRST_ID + 1, &facts, &arena);
+    read_all(buf_str(&erased->texts.out), FIRST_ID + 1, &facts, &arena);
     CHECK_EQ_UINT(found_count, 2);
     for (size_t i = 0; i < found_count; i++)
         CHECK(same(&found[i], &usual));
@@ -264,13 +265,13 @@ static void damaged_bytes_do_no_harm(void)
     attempt_chunk_begin(c);
     attempt_chunk_add(c, FIRST_ID, &usual, &facts);
     attempt_chunk_end(c);
-    size_t whole = 0, all = c->out.n;
+    size_t whole = 0, all = c->texts.out.n;
     REQUIRE(all > 0);
     for (size_t i = 0; i < all * 16; i++) {
         struct arena arena = {0};
         size_t n = i < all ? i : all;
         char *copy = xmalloc(n + 1);
-        memcpy(copy, c->out.p, n);
+        memcpy(copy, c->texts.out.p, n);
         if (i >= all)
             copy[i % n] = (char)(copy[i % n] ^ (1 << (i / n % 8)) ^ (i / n > 8 ? 0x55 : 0));
         read_all((struct str){copy, n}, FIRST_ID, &facts, &arena);
@@ -313,7 +314,7 @@ static void a_whole_block_is_read_at_once(void)
     attempt_chunk_add(c, FIRST_ID + 63, &usual, &facts);
     attempt_chunk_end(c);
     each[FIRST_ID % ATTEMPT_BLOCK_IDS] = each[(FIRST_ID + 63) % ATTEMPT_BLOCK_IDS] = facts;
-    attempt_block_read_all(buf_str(&c->out), each, &arena, keep_one, &all);
+    attempt_block_read_all(buf_str(&c->texts.out), each, &arena, keep_one, &all);
     REQUIRE(all.count == 3);
     CHECK_EQ_INT(all.lows[0], FIRST_ID % ATTEMPT_BLOCK_IDS);
     CHECK_EQ_INT(all.lows[1], (FIRST_ID + 5) % ATTEMPT_BLOCK_IDS);

@@ -106,7 +106,7 @@ void apply_close(struct apply *a)
 {
     sql_close(&a->sql);
     if (a->attempt.chunk)
-        buf_free(&a->attempt.chunk->out);
+        buf_free(&a->attempt.chunk->texts.out);
     free(a->attempt.chunk);
     idmap_free(&a->active.touched);
     body_packer_free(&a->bodies);

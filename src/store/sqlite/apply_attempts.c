@@ -65,7 +65,7 @@ static void block_column(const void *context, size_t row, int column, sqlite3_co
         return;
     }
     struct attempt_chunk *c = rows->chunk;
-    buf_clear(&c->out);
+    buf_clear(&c->texts.out);
     attempt_chunk_begin(c);
     for (size_t i = start; i < end; i++) {
         const struct mem_attempt *at = rows->order[i];
@@ -79,7 +79,8 @@ static void block_column(const void *context, size_t row, int column, sqlite3_co
         attempt_chunk_add(c, at->id, &at->attempt, &facts);
     }
     attempt_chunk_end(c);
-    array_vtab_blob(to, buf_str(&c->out)); /* SQLite copies it before the next row is asked for */
+    array_vtab_blob(to,
+                    buf_str(&c->texts.out)); /* SQLite copies it before the next row is asked for */
 }
 
 /* Writes the attempts of one day, order[0..count). */

@@ -102,7 +102,7 @@ static void erase_in_block(struct apply *a, struct str table, uint64_t id)
     sql_finalize(find);
     if (found)
         set_block(q, sql_prepare_f(q, "UPDATE %.*s SET attempts=? WHERE block=?", STR_ARG(table)),
-                  buf_str(&a->attempt.chunk->out), block);
+                  buf_str(&a->attempt.chunk->texts.out), block);
 }
 
 static void erase_body(struct apply *a, uint32_t segment, uint64_t id)

@@ -8,66 +8,22 @@
  *     attempt   numbers: id % ATTEMPT_BLOCK_IDS, number, manual, at_ms - that of the attempt
  *               before in the chunk (0 at first), duration_ms, status, class;
  *               texts: url, detail, request headers, response headers, response body
- *     text      pieces, up to PIECE_END; their bytes one after the other
- *     piece     a number: below PIECE_LITERAL a header line printed from other facts (below);
- *               from there on, even: (n - PIECE_LITERAL) / 2 bytes follow;
- *               odd: the ((n - PIECE_LITERAL) / 2)-th literal of the chunk again, counted
- *               from 0 up to ATTEMPT_LITERALS
- *     number    base 128, least significant first, the high bit means that more follow; numbers
- *               that may be negative as 2n or -2n-1
  *
- * A line becomes a piece only if the piece prints the same bytes, so every text is read back byte
- * for byte. */
+ * The texts are as in packed/attempt_text.h, whose literals are those of the chunk; so are the
+ * numbers. */
 #pragma once
 
-#include "base/buf.h"
+#include "store/packed/attempt_text.h"
 #include "store/store.h"
 
 #define ATTEMPT_BLOCK_BITS 6
 #define ATTEMPT_BLOCK_IDS (1u << ATTEMPT_BLOCK_BITS)
-#define ATTEMPT_LITERALS 256
-
-/* Stored: append only. */
-enum attempt_piece {
-    PIECE_END = 0,
-    PIECE_ABSENT = 1,     /* the text is absent; no PIECE_END follows */
-    PIECE_ID = 2,         /* "webhook-id: <EventId>\n" */
-    PIECE_TIMESTAMP = 3,  /* "webhook-timestamp: <at_ms / 1000 + the number after the piece>\n" */
-    PIECE_SIGNATURE = 4,  /* "webhook-signature: v1,<base64 of the 32 bytes after the piece>\n" */
-    PIECE_NUMBER = 5,     /* "Postbackd-Attempt: <number>\n" */
-    PIECE_EVENT_TIME = 6, /* "Postbackd-Event-Time: <when the event occurred>\n" */
-    PIECE_DATE = 7,       /* "Date: <at_ms / 1000 + the number after the piece, as in HTTP>\n" */
-    PIECE_LITERAL = 8,
-};
-
-/* Facts of the event that headers repeat. */
-struct attempt_facts {
-    struct str event_id; /* absent: unknown */
-    int64_t occurred_ms;
-};
-
-struct attempt_literal {
-    struct str text;
-    uint16_t next; /* index + 1 of the next with the same hash; 0: none */
-};
-
-/* A date's text and its value. */
-struct attempt_date {
-    char text[40];
-    size_t n;
-    int64_t s;
-};
-#define ATTEMPT_DATES 16
 
 /* Zero-initialised it is ready for attempt_chunk_begin; reused from chunk to chunk. */
 struct attempt_chunk {
-    struct buf out;
-    size_t begin; /* where the chunk begins in out */
+    struct text_writer texts; /* out: the chunks */
+    size_t begin;             /* where the chunk begins in texts.out */
     int64_t before_ms;
-    uint32_t literal_count;
-    struct attempt_literal literals[ATTEMPT_LITERALS];
-    uint16_t heads[512]; /* by hash: index + 1 of the newest literal */
-    struct attempt_date dates[ATTEMPT_DATES];
 };
 
 /* Begins a chunk at the end of `out`. Texts passed to attempt_chunk_add must stay valid until

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/sqlite/attempt_pieces.h"
+#include "store/packed/numbers.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "sums are stored as in memory");
 
@@ -29,8 +29,8 @@ void body_packer_free(struct body_packer *p)
 
 void body_packer_add(struct body_packer *p, uint64_t id, struct str body)
 {
-    piece_put(&p->plain, id % BODY_BLOCK_IDS);
-    piece_put(&p->plain, body.n);
+    number_put(&p->plain, id % BODY_BLOCK_IDS);
+    number_put(&p->plain, body.n);
     buf_add_str(&p->plain, body);
 }
 
@@ -65,8 +65,8 @@ struct str body_packer_end(struct body_packer *p)
     if (p->plain.n == 0)
         return buf_str(&p->chunk);
     pack(p);
-    piece_put(&p->chunk, p->plain.n);
-    piece_put(&p->chunk, p->packed.n);
+    number_put(&p->chunk, p->plain.n);
+    number_put(&p->chunk, p->packed.n);
     put_sum(&p->chunk, buf_str(&p->plain));
     buf_add_str(&p->chunk, buf_str(p->packed.n > 0 ? &p->packed : &p->plain));
     buf_clear(&p->plain);
@@ -76,23 +76,17 @@ struct str body_packer_end(struct body_packer *p)
 /* --- reading -----------------------------------------------------------------------------------
  */
 
-static struct piece_reader reader_of(struct str bytes)
-{
-    const unsigned char *at = (const unsigned char *)bytes.p;
-    return (struct piece_reader){at, at + bytes.n, false};
-}
-
 void body_block_free(struct body_block *b)
 {
     buf_free(&b->plain);
 }
 
-static bool unpack_chunk(struct piece_reader *r, struct buf *to)
+static bool unpack_chunk(struct number_reader *r, struct buf *to)
 {
     uint32_t sum;
-    uint64_t n = piece_get(r), packed_n = piece_get(r);
-    struct str sum_bytes = piece_get_bytes(r, sizeof sum);
-    struct str bytes = piece_get_bytes(r, packed_n > 0 ? packed_n : n);
+    uint64_t n = number_get(r), packed_n = number_get(r);
+    struct str sum_bytes = number_get_bytes(r, sizeof sum);
+    struct str bytes = number_get_bytes(r, packed_n > 0 ? packed_n : n);
     if (r->bad || n == 0 ||
         (packed_n > 0 && (n / UNPACKED_MOST > packed_n || n > LZ4_MAX_INPUT_SIZE)))
         return false;
@@ -108,10 +102,10 @@ static bool unpack_chunk(struct piece_reader *r, struct buf *to)
 
 static bool find_bodies(struct body_block *b)
 {
-    struct piece_reader r = reader_of(buf_str(&b->plain));
+    struct number_reader r = number_reader_of(buf_str(&b->plain));
     while (r.at < r.end && !r.bad) {
-        uint64_t low = piece_get(&r);
-        struct str body = piece_get_bytes(&r, piece_get(&r));
+        uint64_t low = number_get(&r);
+        struct str body = number_get_bytes(&r, number_get(&r));
         if (r.bad || low >= BODY_BLOCK_IDS)
             return false;
         b->of[low] = body;
@@ -128,7 +122,7 @@ static void forget_bodies(struct body_block *b)
 bool body_block_read(struct body_block *b, struct str block)
 {
     bool good = true;
-    struct piece_reader r = reader_of(block);
+    struct number_reader r = number_reader_of(block);
     buf_clear(&b->plain);
     forget_bodies(b);
     while (good && r.at < r.end)

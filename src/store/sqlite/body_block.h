@@ -6,7 +6,7 @@
  *     chunk   numbers: the length of its bodies and of what they are packed to, 0: they are not;
  *             their CRC-32C, little-endian; they themselves, or the block that LZ4 has made of them
  *     body    id % BODY_BLOCK_IDS and its length; its bytes
- *     number  as in attempt_block.h
+ *     number  as in packed/numbers.h
  *
  * The checksum is there because one wrong bit would change many bodies, and a body is signed and
  * sent. Pages are not checked when they are read (page_sum.h).

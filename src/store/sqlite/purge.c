@@ -75,13 +75,13 @@ static void keep_event(struct apply *a, sqlite3_stmt *add, sqlite3_stmt *from)
     struct arena arena = {0};
     struct attempt_facts facts = {sql_str(from, 1), sql_int(from, 2)};
     struct keeping k = {a->attempt.chunk, (uint64_t)sql_int(from, 0), &facts, 0};
-    buf_clear(&k.chunk->out);
+    buf_clear(&k.chunk->texts.out);
     attempt_chunk_begin(k.chunk);
     attempt_block_read(sql_str(from, 3), k.id, &facts, &arena, keep_attempt, &k);
     attempt_chunk_end(k.chunk);
     if (k.count > 0) {
         sql_bind_int(add, 1, (int64_t)(k.id >> ATTEMPT_BLOCK_BITS));
-        sql_bind_blob(add, 2, buf_str(&k.chunk->out));
+        sql_bind_blob(add, 2, buf_str(&k.chunk->texts.out));
         sql_run(&a->sql, add);
     }
     arena_free(&arena);

@@ -1,6 +1,6 @@
 /* A line becomes a piece only if the piece prints the same line; where a value has several
  * spellings, the line is compared with the printed one. */
-#include "store/sqlite/attempt_pieces.h"
+#include "store/packed/attempt_pieces.h"
 
 #include "domain/clock.h"
 
@@ -21,53 +21,6 @@ static const struct str line_names[PIECE_LITERAL] = {
     [PIECE_EVENT_TIME] = NAME("Postbackd-Event-Time: "),
     [PIECE_DATE] = NAME("Date: "),
 };
-
-/* --- numbers ---------------------------------------------------------------------------------- */
-
-void piece_put(struct buf *to, uint64_t v)
-{
-    char *at = buf_reserve(to, 10);
-    size_t n = 0;
-    for (; v >= 0x80; v >>= 7)
-        at[n++] = (char)(v | 0x80);
-    at[n++] = (char)v;
-    to->n += n;
-}
-
-void piece_put_signed(struct buf *to, int64_t v)
-{
-    piece_put(to, v < 0 ? ~((uint64_t)v << 1) : (uint64_t)v << 1);
-}
-
-uint64_t piece_get(struct piece_reader *r)
-{
-    uint64_t v = 0;
-    for (unsigned shift = 0; shift < 64 && r->at < r->end; shift += 7) {
-        unsigned byte = *r->at++;
-        v |= (uint64_t)(byte & 0x7f) << shift;
-        if (byte < 0x80)
-            return v;
-    }
-    r->bad = true;
-    return 0;
-}
-
-int64_t piece_get_signed(struct piece_reader *r)
-{
-    uint64_t v = piece_get(r);
-    return (int64_t)(v & 1 ? ~(v >> 1) : v >> 1);
-}
-
-struct str piece_get_bytes(struct piece_reader *r, uint64_t n)
-{
-    if (r->bad || n > (size_t)(r->end - r->at)) {
-        r->bad = true;
-        return (struct str){"", 0};
-    }
-    struct str bytes = {(const char *)r->at, (size_t)n};
-    r->at += n;
-    return bytes;
-}
 
 /* --- signatures ------------------------------------------------------------------------------- */
 
@@ -154,7 +107,7 @@ static bool put_id(struct buf *to, struct str value, const struct attempt_facts 
 {
     if (!facts->event_id.p || !str_eq(value, facts->event_id))
         return false;
-    piece_put(to, PIECE_ID);
+    number_put(to, PIECE_ID);
     return true;
 }
 
@@ -168,8 +121,8 @@ static bool put_timestamp(struct buf *to, struct str value, int64_t at_ms)
             return false;
         s = s * 10 + (value.p[i] - '0');
     }
-    piece_put(to, PIECE_TIMESTAMP);
-    piece_put_signed(to, s - at_ms / 1000);
+    number_put(to, PIECE_TIMESTAMP);
+    number_put_signed(to, s - at_ms / 1000);
     return true;
 }
 
@@ -178,7 +131,7 @@ static bool put_signature(struct buf *to, struct str value)
     unsigned char bytes[ATTEMPT_SIGNATURE_BYTES];
     if (!read_signature(value, bytes))
         return false;
-    piece_put(to, PIECE_SIGNATURE);
+    number_put(to, PIECE_SIGNATURE);
     buf_add(to, bytes, sizeof bytes);
     return true;
 }
@@ -196,7 +149,7 @@ static bool put_number(struct buf *to, struct str value, int32_t number)
     } while (left > 0);
     if (value.n != sizeof text - at || memcmp(value.p, text + at, value.n) != 0)
         return false;
-    piece_put(to, PIECE_NUMBER);
+    number_put(to, PIECE_NUMBER);
     return true;
 }
 
@@ -210,11 +163,11 @@ static bool put_event_time(struct buf *to, struct str value, const struct attemp
     bool same = to->n - n == value.n && memcmp(to->p + n, value.p, value.n) == 0;
     to->n = n;
     if (same)
-        piece_put(to, PIECE_EVENT_TIME);
+        number_put(to, PIECE_EVENT_TIME);
     return same;
 }
 
-static bool read_date(struct buf *room, struct str value, struct attempt_date *ret)
+static bool read_date(struct buf *room, struct str value, struct text_date *ret)
 {
     int64_t ms;
     if (!clock_parse_http_date(value, &ms) || ms < 0)
@@ -233,20 +186,20 @@ static bool read_date(struct buf *room, struct str value, struct attempt_date *r
 
 /* Responses of one second have the same date, so it is parsed once. Attempts of several seconds are
  * mixed, so several dates are cached, by the last digit of their seconds. */
-static bool put_date(struct attempt_chunk *c, struct str value, int64_t at_ms)
+static bool put_date(struct text_writer *w, struct str value, int64_t at_ms)
 {
-    if (value.n < sizeof "0 GMT" - 1 || value.n > sizeof c->dates[0].text)
+    if (value.n < sizeof "0 GMT" - 1 || value.n > sizeof w->dates[0].text)
         return false;
-    struct attempt_date *date =
-        &c->dates[(unsigned char)value.p[value.n - (sizeof "0 GMT" - 1)] % ATTEMPT_DATES];
-    if (!str_eq(value, (struct str){date->text, date->n}) && !read_date(&c->out, value, date))
+    struct text_date *date =
+        &w->dates[(unsigned char)value.p[value.n - (sizeof "0 GMT" - 1)] % TEXT_DATES];
+    if (!str_eq(value, (struct str){date->text, date->n}) && !read_date(&w->out, value, date))
         return false;
-    piece_put(&c->out, PIECE_DATE);
-    piece_put_signed(&c->out, date->s - at_ms / 1000);
+    number_put(&w->out, PIECE_DATE);
+    number_put_signed(&w->out, date->s - at_ms / 1000);
     return true;
 }
 
-bool piece_put_line(struct attempt_chunk *c, struct str line, const struct attempt *a,
+bool piece_put_line(struct text_writer *w, struct str line, const struct attempt *a,
                     const struct attempt_facts *facts)
 {
     enum attempt_piece piece = piece_of(line);
@@ -257,22 +210,22 @@ bool piece_put_line(struct attempt_chunk *c, struct str line, const struct attem
         return false;
     struct str value = {line.p + name.n, line.n - name.n - 1};
     switch (piece) {
-    case PIECE_ID: return put_id(&c->out, value, facts);
-    case PIECE_TIMESTAMP: return put_timestamp(&c->out, value, a->at_ms);
-    case PIECE_SIGNATURE: return put_signature(&c->out, value);
-    case PIECE_NUMBER: return put_number(&c->out, value, a->number);
-    case PIECE_EVENT_TIME: return put_event_time(&c->out, value, facts);
-    default: return put_date(c, value, a->at_ms);
+    case PIECE_ID: return put_id(&w->out, value, facts);
+    case PIECE_TIMESTAMP: return put_timestamp(&w->out, value, a->at_ms);
+    case PIECE_SIGNATURE: return put_signature(&w->out, value);
+    case PIECE_NUMBER: return put_number(&w->out, value, a->number);
+    case PIECE_EVENT_TIME: return put_event_time(&w->out, value, facts);
+    default: return put_date(w, value, a->at_ms);
     }
 }
 
 /* at_ms / 1000 plus the next number; unsigned, because damaged bytes may overflow. */
-static int64_t get_seconds(struct piece_reader *r, const struct attempt *a)
+static int64_t get_seconds(struct number_reader *r, const struct attempt *a)
 {
-    return (int64_t)((uint64_t)(a->at_ms / 1000) + (uint64_t)piece_get_signed(r));
+    return (int64_t)((uint64_t)(a->at_ms / 1000) + (uint64_t)number_get_signed(r));
 }
 
-static void print_date(struct buf *to, int64_t s, struct piece_reader *r)
+static void print_date(struct buf *to, int64_t s, struct number_reader *r)
 {
     if (s < 0 || s > LAST_DATE_S)
         r->bad = true;
@@ -280,7 +233,7 @@ static void print_date(struct buf *to, int64_t s, struct piece_reader *r)
         clock_print_http_date(to, s * 1000);
 }
 
-void piece_print(struct buf *to, enum attempt_piece piece, struct piece_reader *r,
+void piece_print(struct buf *to, enum attempt_piece piece, struct number_reader *r,
                  const struct attempt *a, const struct attempt_facts *facts)
 {
     struct str name = line_names[piece];
@@ -292,7 +245,7 @@ void piece_print(struct buf *to, enum attempt_piece piece, struct piece_reader *
     switch (piece) {
     case PIECE_ID: buf_add_str(to, facts->event_id); break;
     case PIECE_TIMESTAMP: buf_add_int(to, get_seconds(r, a)); break;
-    case PIECE_SIGNATURE: print_signature(to, piece_get_bytes(r, ATTEMPT_SIGNATURE_BYTES)); break;
+    case PIECE_SIGNATURE: print_signature(to, number_get_bytes(r, ATTEMPT_SIGNATURE_BYTES)); break;
     case PIECE_NUMBER: buf_add_int(to, a->number); break;
     case PIECE_EVENT_TIME: clock_print(to, facts->occurred_ms); break;
     case PIECE_DATE: print_date(to, get_seconds(r, a), r); break;
@@ -303,11 +256,11 @@ void piece_print(struct buf *to, enum attempt_piece piece, struct piece_reader *
     buf_add_char(to, '\n');
 }
 
-void piece_copy(struct buf *to, enum attempt_piece piece, struct piece_reader *r)
+void piece_copy(struct buf *to, enum attempt_piece piece, struct number_reader *r)
 {
-    piece_put(to, piece);
+    number_put(to, piece);
     if (piece == PIECE_TIMESTAMP || piece == PIECE_DATE)
-        piece_put_signed(to, piece_get_signed(r));
+        number_put_signed(to, number_get_signed(r));
     else if (piece == PIECE_SIGNATURE)
-        buf_add_str(to, piece_get_bytes(r, ATTEMPT_SIGNATURE_BYTES));
+        buf_add_str(to, number_get_bytes(r, ATTEMPT_SIGNATURE_BYTES));
 }
