@@ -18,6 +18,7 @@
 #include "domain/clock.h"
 #include "domain/money.h"
 #include "domain/payload.h"
+#include "store/packed/packed_text.h"
 #include "store/postgresql/pg_schema.h"
 #include "store/postgresql/row_changes.h"
 
@@ -47,7 +48,7 @@ static const struct {
                "original_reward_id,reason_text,signature_offset,cap,state,reason,wait,"
                "due_ms) SELECT * FROM unnest($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,"
                "$15,$16,$17,$18,$19,$20,$21,$22,$23,$24,$25,$26,$27,$28,$29,$30)"},
-    [BODY] = {"body", "iilt", "INSERT INTO body SELECT * FROM unnest($1,$2,$3,$4)"},
+    [BODY] = {"body", "iily", "INSERT INTO body SELECT * FROM unnest($1,$2,$3,$4)"},
     [KEY] = {"key", "iull",
              "INSERT INTO event_key SELECT * FROM unnest($1,$2,$3,$4) ON CONFLICT DO NOTHING"},
     [REPORT] = {"report", "iillt",
@@ -73,6 +74,7 @@ struct client_sum {
 };
 
 struct loop {
+    struct text_packer packer;
     PGconn *connection;
     struct pg pg; /* makes the tables and reads where the numbers go on; then closed */
     struct hash_secret secret;
@@ -198,7 +200,7 @@ static void add_event(struct loop *l, const struct event *e, int32_t period)
     column_int(&c[0], e->account_no);
     column_int(&c[1], period);
     column_int(&c[2], (int64_t)e->event_no);
-    column_str(&c[3], e->body);
+    column_str(&c[3], text_pack(&l->packer, e->body));
     c = l->tables[KEY].columns;
     column_int(&c[0], e->account_no);
     column_key(&c[1], e->key);

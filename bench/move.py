@@ -221,7 +221,7 @@ def bare_copy(pair):
 
 
 ROWS = """SELECT (SELECT count(*)||' '||sum(hashtext(event_id)::bigint)||' '||sum(state) FROM event),
-(SELECT count(*)||' '||sum(hashtext(body)::bigint) FROM body), (SELECT count(*)||' '||sum(at_ms) FROM attempt),
+(SELECT count(*)||' '||sum(hashtext(body::text)::bigint) FROM body), (SELECT count(*)||' '||sum(at_ms) FROM attempt),
 (SELECT count(*)||' '||sum(event_no) FROM event_key), (SELECT count(*)||' '||sum(hashtext(keys::text)::bigint) FROM key_page), (SELECT sum(count)||' '||sum(reward_micros) FROM book),
 (SELECT sum(delivered)||' '||sum(pending) FROM total), (SELECT count(*) FROM waiting), (SELECT count(*) FROM handover),
 (SELECT count(*) FROM object), (SELECT max(revision) FROM revision)"""

@@ -119,8 +119,7 @@ static void add_attempt(int event_no, int week, int number)
 {
     pg_exec_f(
         &pg,
-        "INSERT INTO attempt VALUES(1,%d,%d,%d,%lld,45,false,5,500,3,'http://x/','why','h',NULL,"
-        "'body')",
+        "INSERT INTO attempt VALUES(1,%d,%d,%d,%lld,45,false,5,500,3,'http://x/','why','body')",
         event_no, week, number, week * WEEK_MS + number);
     ASSERT(pg_sync(&pg) == PG_OK);
 }
@@ -151,7 +150,7 @@ static void attempts_of_what_is_not_final_stay(void)
     CHECK_EQ_INT(database_number(&pg, ATTEMPTS_OF "2"), WEEKS - 8);
     CHECK(pg_attempts_drop(&pg, WEEK + WEEKS, NOW_WEEK) == PG_OK);
     CHECK_EQ_INT(database_number(&pg, ATTEMPTS_OF "1"), WEEKS);
-    CHECK_EQ_INT(database_number(&pg, ATTEMPTS_OF "1 AND response_body='body'"), WEEKS);
+    CHECK_EQ_INT(database_number(&pg, ATTEMPTS_OF "1 AND texts='body'"), WEEKS);
     CHECK_EQ_INT(database_number(&pg, ATTEMPTS_OF "2"), 0);
     CHECK_EQ_INT(database_number(&pg, ATTEMPTS_OF "3"), 0);
     CHECK_EQ_INT(database_number(&pg, ATTEMPTS_OF "4"), 1);
@@ -174,7 +173,7 @@ static void kept_attempts_go_when_nothing_has_waited_for_them_for_long(void)
     pg_exec(&pg, "DELETE FROM waiting");
     ASSERT(pg_sync(&pg) == PG_OK);
     CHECK(pg_attempts_drop(&pg, WEEK + 2, NOW_WEEK) == PG_OK);
-    CHECK_EQ_INT(database_number(&pg, ATTEMPTS_OF "1 AND response_body='body'"), 1);
+    CHECK_EQ_INT(database_number(&pg, ATTEMPTS_OF "1 AND texts='body'"), 1);
     CHECK_EQ_INT(database_number(&pg, "SELECT count(*) FROM attempt_kept"), 0);
     CHECK(pg_attempts_drop(&pg, NOW_WEEK, NOW_WEEK + 1) == PG_OK);
     CHECK(pg_attempts_drop(&pg, NOW_WEEK, NOW_WEEK + 1) == PG_OK); /* those beyond eight */

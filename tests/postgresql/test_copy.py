@@ -375,6 +375,24 @@ def test_a_stopped_copy_says_so(places):
     must_copy(first.uri, database.uri)
 
 
+def swapped(table, column, one, other):
+    return "UPDATE %s a SET %s=b.%s FROM %s b WHERE (a.event_no,b.event_no) IN ((%d,%d),(%d,%d))" % (
+        table, column, column, table, one, other, other, one)
+
+
+def test_a_damaged_body_is_not_copied(places):
+    first, database = places["first"], places["database"]
+    fill(first, 100)
+    must_copy(first.uri, database.uri)
+    damage = "UPDATE body SET body=set_byte(body,length(body)-1,get_byte(body,length(body)-1)#1) WHERE event_no=7"
+    sql(database.uri, damage)
+    for arguments in ((first.uri, database.uri, "--check"), (database.uri, first.uri + "-back")):
+        status, _, err = copy(*arguments)
+        assert status == 1 and "the body of a callback cannot be read" in err and "event=7" in err, err
+    sql(database.uri, damage)
+    must_copy(database.uri, first.uri + "-back-again")
+
+
 def test_what_was_altered_is_found(places):
     first, database = places["first"], places["database"]
     first.start()
@@ -389,10 +407,8 @@ def test_what_was_altered_is_found(places):
     for change, undo, named in (
             ("UPDATE event SET reward_micros=reward_micros+1 WHERE event_id='e-7'",
              "UPDATE event SET reward_micros=reward_micros-1 WHERE event_id='e-7'", "event e-7,"),
-            ("UPDATE body SET body=body||' ' WHERE event_no=3",
-             "UPDATE body SET body=rtrim(body) WHERE event_no=3", "number 3 of account"),
-            ("UPDATE attempt SET response_body='x' WHERE event_no=5",
-             "UPDATE attempt SET response_body='ok' WHERE event_no=5", "number 5 of account"),
+            (swapped("body", "body", 3, 4), swapped("body", "body", 3, 4), "number 3 of account"),
+            (swapped("attempt", "texts", 5, 6), swapped("attempt", "texts", 5, 6), "number 5 of account"),
             ("UPDATE report SET live_survey_micros=live_survey_micros+1",
              "UPDATE report SET live_survey_micros=live_survey_micros-1", "the report of account"),
             ("UPDATE book SET count=count+1 WHERE state=3",

@@ -138,11 +138,13 @@ static bool read_books(struct postgresql_source *s, struct copy_chunk *c)
 
 /* --- events ----------------------------------------------------------------------------------- */
 
-static void take_row(const PGresult *r, int at, struct copy_chunk *c)
+/* False: the row's body is damaged. */
+static bool take_row(const PGresult *r, int at, struct copy_chunk *c)
 {
     struct pg_row row;
     struct copied_event *to = &c->events[c->count++];
     pg_row_read(r, at, &row);
+    bool good = pg_row_keep(&row, &c->arena);
     *to = (struct copied_event){
         .event = row.event,
         .period = row.period,
@@ -151,7 +153,7 @@ static void take_row(const PGresult *r, int at, struct copy_chunk *c)
         .final_late_day = (int32_t)pg_int(r, at, PQnfields(r) - 1),
         .counted = row.callback.counted,
     };
-    event_keep(&to->event, &c->arena);
+    return good;
 }
 
 /* Goes on in the period, or in the next one that exists. *ret_at: the statement; -1: none is
@@ -198,7 +200,9 @@ static bool read_rows(struct postgresql_source *s, struct copy_chunk *c)
         const PGresult *r = pg_result(&s->pg, at);
         c->events = arena_alloc(&c->arena, (size_t)PQntuples(r) * sizeof *c->events + 1);
         for (int i = 0; i < PQntuples(r); i++)
-            take_row(r, i, c);
+            if (!take_row(r, i, c))
+                return pg_refuse(&s->pg, "the store is damaged: the body of a callback cannot be"
+                                         " read, as the line before says");
         if (c->count > 0)
             return true;
         if (!next_period(s, &more))
@@ -251,12 +255,10 @@ static int ask_attempts(struct postgresql_source *s, const struct copy_chunk *c)
         column_int(&s->table.columns[2], (int64_t)c->events[end - 1].event.event_no);
     }
     args_table(pg_args(&s->pg), &s->table);
-    return pg_query(&s->pg,
-                    "SELECT t.account_no,t.event_no,t.number,t.manual,t.at_ms,t.duration_ms,"
-                    "t.status,t.class,t.url,t.detail,t.request_headers,t.response_headers,"
-                    "t.response_body FROM unnest($1,$2,$3) AS u(a,f,l) CROSS JOIN LATERAL"
-                    " (SELECT * FROM attempt WHERE account_no=u.a AND event_no>=u.f"
-                    " AND event_no<=u.l OFFSET 0) AS t");
+    return pg_query(&s->pg, "SELECT account_no,event_no," ATTEMPT_COLUMNS
+                            " FROM unnest($1,$2,$3) AS u(a,f,l) CROSS JOIN LATERAL (SELECT * FROM"
+                            " attempt WHERE account_no=u.a AND event_no>=u.f AND event_no<=u.l"
+                            " OFFSET 0) AS t");
 }
 
 static bool take_keys(struct postgresql_source *s, struct copy_chunk *c, const PGresult *r)
@@ -288,7 +290,7 @@ static void take_attempts(struct copy_chunk *c, const PGresult *r)
         struct copied_event *e =
             find_event(c, (uint32_t)pg_int(r, i, 0), (uint64_t)pg_int(r, i, 1));
         if (e)
-            e->log[e->log_count++] = pg_attempt_read(r, i, 2, &c->arena);
+            e->log[e->log_count++] = pg_attempt_read(r, i, 2, &e->event, &c->arena);
     }
     for (size_t i = 0; i < c->count; i++)
         copied_event_sort_log(&c->events[i]);

@@ -17,6 +17,7 @@ struct postgresql_target {
     struct pg pg;
     struct pg_partitions partitions;
     struct pg_table table;
+    struct attempt_packer packer;
     struct changes changes;
     struct buf position; /* as the database has it */
     char *uri;
@@ -139,7 +140,7 @@ static void write_rows(struct postgresql_target *t, const struct copy_chunk *c)
 
 static void write_bodies(struct postgresql_target *t, const struct copy_chunk *c)
 {
-    table_begin(&t->table, "iilt");
+    table_begin(&t->table, "iily");
     for (size_t i = 0; i < c->count; i++) {
         const struct event *e = &c->events[i].event;
         if (!e->body.p)
@@ -147,7 +148,7 @@ static void write_bodies(struct postgresql_target *t, const struct copy_chunk *c
         column_int(&t->table.columns[0], e->account_no);
         column_int(&t->table.columns[1], c->events[i].period);
         column_int(&t->table.columns[2], (int64_t)e->event_no);
-        column_str(&t->table.columns[3], e->body);
+        column_str(&t->table.columns[3], text_pack(&t->packer.packer, e->body));
     }
     send(t, "INSERT INTO body(account_no,period,event_no,body) SELECT * FROM unnest($1,$2,$3,$4)");
 }
@@ -183,27 +184,12 @@ static void write_reversals(struct postgresql_target *t, const struct copy_chunk
 
 static void write_attempts(struct postgresql_target *t, const struct copy_chunk *c)
 {
-    table_begin(&t->table, "iliillbiisyyyyy");
+    table_begin(&t->table, ATTEMPT_TYPES);
     for (size_t i = 0; i < c->count; i++) {
         const struct copied_event *e = &c->events[i];
         for (size_t k = 0; k < e->log_count; k++) {
             const struct attempt *a = &e->log[k];
-            struct pg_column *to = t->table.columns;
-            column_int(to++, e->event.account_no);
-            column_int(to++, (int64_t)e->event.event_no);
-            column_int(to++, pg_week_of_day(clock_day(a->at_ms)));
-            column_int(to++, a->number);
-            column_int(to++, a->at_ms);
-            column_int(to++, (int64_t)lane_of(e->event.app_no, e->event.lane));
-            column_int(to++, a->manual);
-            column_int(to++, a->duration_ms);
-            column_int(to++, a->status);
-            column_int(to++, a->class);
-            column_str(to++, a->url);
-            column_str(to++, a->detail);
-            column_str(to++, a->request_headers);
-            column_str(to++, a->response_headers);
-            column_str(to++, a->response_body);
+            pg_attempt_put(t->table.columns, &e->event, a, &t->packer);
         }
     }
     send(t, pg_add_attempts);
@@ -389,6 +375,7 @@ static void close_target(struct copy_target *target)
     pg_partitions_free(&t->partitions);
     changes_free(&t->changes);
     table_free(&t->table);
+    attempt_packer_free(&t->packer);
     buf_free(&t->position);
     buf_free(&t->target.why);
     free(t->uri);

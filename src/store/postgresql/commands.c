@@ -204,8 +204,8 @@ static void erase_texts(struct pg *pg, const struct erase *erase, struct str rep
     pg_query(pg, "DELETE FROM body b USING event e" THEIRS " AND b.account_no=$1"
                  " AND b.event_no=e.event_no AND b.period=e.period");
     pg_query_f(pg,
-               "UPDATE attempt a SET request_headers=NULL,response_headers=NULL,"
-               "response_body=NULL,detail=CASE WHEN 1<<class&%u<>0 THEN NULL ELSE detail END"
+               "UPDATE attempt a SET texts=NULL,"
+               "detail=CASE WHEN 1<<class&%u<>0 THEN NULL ELSE detail END"
                " FROM event e" THEIRS " AND a.account_no=$1 AND a.event_no=e.event_no",
                ATTEMPT_DETAILS_ERASED);
 #undef THEIRS

@@ -20,7 +20,7 @@ static void write_events(struct pg_intake *in)
 static void write_bodies(struct pg_intake *in)
 {
     struct pg_table *t = &in->side->table;
-    table_begin(t, "iilt");
+    table_begin(t, "iily");
     for (size_t i = 0; i < in->count; i++) {
         const struct event *e = &in->items[i].event;
         if (!in->items[i].accepted || e->lane == LANE_NONE)
@@ -28,7 +28,7 @@ static void write_bodies(struct pg_intake *in)
         column_int(&t->columns[0], e->account_no);
         column_int(&t->columns[1], in->items[i].period);
         column_int(&t->columns[2], (int64_t)e->event_no);
-        column_str(&t->columns[3], e->body);
+        column_str(&t->columns[3], text_pack(&in->side->packer.packer, e->body));
     }
     if (table_rows(t) == 0)
         return;

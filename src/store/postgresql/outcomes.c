@@ -34,6 +34,7 @@ struct outcomes_recording {
     struct fetched reversals; /* of reversals that wait for `rows` */
     struct fetched originals; /* originals of the reversals among `rows` */
     struct touched *touched, *released;
+    bool is_repeated; /* an attempt may have been recorded before */
 };
 
 static struct touched *touched_of(struct outcomes_recording *rec, const struct outcome *o)
@@ -99,7 +100,10 @@ static void take_outcome(struct outcomes_recording *rec, const struct outcome *o
     /* the outcome may be recorded again: after a commit in doubt, even if its group was split
      * since, or because a callback that was handed over late was attempted twice */
     d.is_again = true;
+    int32_t attempts = now->life.attempts;
     life_decide(&now->life, &d);
+    /* a state that the outcome did not replace does not tell */
+    rec->is_repeated |= attempts >= d.attempt || now->life.attempts != d.attempt;
     t->changed = true;
     t->owed = false;
     changes_count_final(&rec->side->changes, t->row->event.account_no, now);
@@ -113,7 +117,7 @@ static void take_outcome(struct outcomes_recording *rec, const struct outcome *o
 static void write_attempts(struct outcomes_recording *rec)
 {
     struct pg_table *t = &rec->side->table;
-    table_begin(t, "iliillbiisyyyyy");
+    table_begin(t, ATTEMPT_TYPES);
     for (size_t i = 0; i < rec->count; i++) {
         const struct outcome *o = rec->items[i];
         struct attempt a = o->attempt;
@@ -122,27 +126,12 @@ static void write_attempts(struct outcomes_recording *rec)
             continue;
         if (touched->row->erased)
             attempt_erase(&a);
-        struct pg_column *c = t->columns;
-        column_int(c++, o->account_no);
-        column_int(c++, (int64_t)o->event_no);
-        column_int(c++, pg_week_of_day(clock_day(a.at_ms)));
-        column_int(c++, a.number);
-        column_int(c++, a.at_ms);
-        column_int(c++, (int64_t)o->lane);
-        column_int(c++, a.manual);
-        column_int(c++, a.duration_ms);
-        column_int(c++, a.status);
-        column_int(c++, a.class);
-        column_str(c++, a.url);
-        column_str(c++, a.detail);
-        column_str(c++, a.request_headers);
-        column_str(c++, a.response_headers);
-        column_str(c++, a.response_body);
+        pg_attempt_put(t->columns, &touched->row->event, &a, &rec->side->packer);
     }
     if (table_rows(t) == 0)
         return;
     args_table(pg_args(rec->pg), t);
-    pg_query_prepared(rec->pg, pg_add_attempts);
+    pg_query_prepared(rec->pg, rec->is_repeated ? pg_add_attempts : pg_add_new_attempts);
 }
 
 /* --- the group -------------------------------------------------------------------------------- */

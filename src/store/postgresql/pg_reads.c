@@ -105,7 +105,7 @@ static void read_log(const PGresult *r, struct callback_get *get)
     get->row.log_count = (size_t)PQntuples(r);
     get->row.log = arena_alloc(&get->arena, get->row.log_count * sizeof *get->row.log + 1);
     for (int i = 0; i < PQntuples(r); i++)
-        get->row.log[i] = pg_attempt_read(r, i, 0, &get->arena);
+        get->row.log[i] = pg_attempt_read(r, i, 0, &get->row.event, &get->arena);
 }
 
 /* Finds an event by its EventId. */
@@ -144,8 +144,7 @@ static enum pg_fate get_row(struct postgresql_store *s, struct pg *pg, struct ca
         return fate;
     args_int(pg_args(pg), PG_INT4, get->account_no);
     args_int(&pg->args, PG_INT8, found ? (int64_t)key.event_no : 0);
-    int at = pg_query(pg, "SELECT number,manual,at_ms,duration_ms,status,class,url,detail,"
-                          "request_headers,response_headers,response_body FROM attempt"
+    int at = pg_query(pg, "SELECT " ATTEMPT_COLUMNS " FROM attempt"
                           " WHERE account_no=$1 AND event_no=$2 ORDER BY at_ms,number");
     fate = pg_end_read(pg);
     if (fate != PG_OK || rows.count == 0 || rows.rows[0].event.lane == LANE_NONE)
@@ -327,20 +326,22 @@ static enum pg_fate find_places(struct postgresql_store *s, struct pg *pg,
     return PG_OK;
 }
 
+#define LIST_EVENT_NO 9 /* the column of event_no, behind those of an attempt */
+
 /* Takes all attempts of one event, from the result's row `at` on; returns their number. */
 static int take_attempts(struct callback_list *l, const PGresult *r, int at)
 {
-    int64_t event_no = pg_int(r, at, 11);
+    int64_t event_no = pg_int(r, at, LIST_EVENT_NO);
     struct callback_row *row = l->rows;
     while ((int64_t)row->event.event_no != event_no)
         row++;
     int count = 1;
-    while (at + count < PQntuples(r) && pg_int(r, at + count, 11) == event_no)
+    while (at + count < PQntuples(r) && pg_int(r, at + count, LIST_EVENT_NO) == event_no)
         count++;
     row->log = arena_alloc(&l->arena, (size_t)count * sizeof *row->log);
     row->log_count = (size_t)count;
     for (int i = 0; i < count; i++)
-        row->log[i] = pg_attempt_read(r, at + count - 1 - i, 0, &l->arena);
+        row->log[i] = pg_attempt_read(r, at + count - 1 - i, 0, &row->event, &l->arena);
     return count;
 }
 
@@ -361,7 +362,7 @@ static enum pg_fate read_list_attempts(struct pg *pg, struct callback_list *l)
     buf_free(&wanted.bytes);
     int at = pg_query_f(pg,
                         "SELECT %s number,manual,at_ms,duration_ms,status,"
-                        "class,NULL,detail,NULL,NULL,NULL,event_no FROM attempt"
+                        "class,NULL,detail,NULL,event_no FROM attempt"
                         " WHERE account_no=$1 AND event_no=ANY($2)"
                         " ORDER BY event_no,number DESC,at_ms DESC",
                         l->attempts == ATTEMPTS_ALL ? "" : "DISTINCT ON(event_no)");

@@ -2,6 +2,7 @@
  * columns. */
 #include "store/postgresql/pg_row.h"
 
+#include "base/log.h"
 #include "domain/clock.h"
 
 /* What `counted` is for nearly every callback in this state. */
@@ -60,7 +61,7 @@ void pg_row_read(const PGresult *r, int at, struct pg_row *ret)
         s->resend = (struct pending_resend){s->resend_last_no, pg_int(r, at, c)};
     c++;
     ret->erased = e->is_erased = pg_int(r, at, c++) != 0;
-    e->body = pg_str(r, at, c);
+    ret->packed_body = pg_str(r, at, c);
 }
 
 struct callback *pg_row_callback(const struct pg_row *row)
@@ -70,7 +71,26 @@ struct callback *pg_row_callback(const struct pg_row *row)
     return c;
 }
 
-struct attempt pg_attempt_read(const PGresult *r, int at, int column, struct arena *arena)
+static void say_damaged(const char *what, const struct event *e)
+{
+    log_error(what, LOG_INT("account", e->account_no), LOG_INT("event", (int64_t)e->event_no),
+              LOG_C("fix", "a row of the database is damaged: look at its disk, and restore it from"
+                           " a backup"));
+}
+
+bool pg_row_keep(struct pg_row *row, struct arena *arena)
+{
+    struct str packed = row->packed_body;
+    bool good = !packed.p || text_unpack(packed, arena, &row->event.body);
+    if (!good)
+        say_damaged("body_damaged", &row->event);
+    row->packed_body = STR_NONE;
+    event_keep(&row->event, arena);
+    return good;
+}
+
+struct attempt pg_attempt_read(const PGresult *r, int at, int column, const struct event *e,
+                               struct arena *arena)
 {
     int c = column;
     struct attempt a = {0};
@@ -82,17 +102,37 @@ struct attempt pg_attempt_read(const PGresult *r, int at, int column, struct are
     a.class = (enum attempt_class)pg_int(r, at, c++);
     a.url = pg_str(r, at, c++);
     a.detail = pg_str(r, at, c++);
-    a.request_headers = pg_str(r, at, c++);
-    a.response_headers = pg_str(r, at, c++);
-    a.response_body = pg_str(r, at, c);
     attempt_keep(&a, arena);
+    struct attempt_facts facts = {e->event_id, e->occurred_ms};
+    if (!attempt_texts_read(pg_str(r, at, c), &facts, arena, &a))
+        say_damaged("attempt_damaged", e);
     return a;
 }
 
-void pg_row_show(const struct pg_row *row, struct arena *arena, struct callback_row *ret)
+void pg_attempt_put(struct pg_column *columns, const struct event *e, const struct attempt *a,
+                    struct attempt_packer *packer)
 {
+    struct pg_column *c = columns;
+    struct attempt_facts facts = {e->event_id, e->occurred_ms};
+    column_int(c++, e->account_no);
+    column_int(c++, (int64_t)e->event_no);
+    column_int(c++, pg_week_of_day(clock_day(a->at_ms)));
+    column_int(c++, a->number);
+    column_int(c++, a->at_ms);
+    column_int(c++, (int64_t)lane_of(e->app_no, e->lane));
+    column_int(c++, a->manual);
+    column_int(c++, a->duration_ms);
+    column_int(c++, a->status);
+    column_int(c++, a->class);
+    column_str(c++, a->url);
+    column_str(c++, a->detail);
+    column_str(c, attempt_texts_pack(packer, a, &facts));
+}
+
+void pg_row_show(struct pg_row *row, struct arena *arena, struct callback_row *ret)
+{
+    pg_row_keep(row, arena);
     *ret = callback_row_of(&row->event, &row->callback.life);
-    event_keep(&ret->event, arena);
 }
 
 /* --- new rows --------------------------------------------------------------------------------- */

@@ -3,6 +3,7 @@
 
 #include "domain/event.h"
 #include "domain/schedule.h"
+#include "store/packed/attempt_texts.h"
 #include "store/postgresql/connection.h"
 #include "store/postgresql/pg_schema.h"
 #include "store/store.h"
@@ -19,7 +20,8 @@ struct row_callback {
 };
 
 struct pg_row {
-    struct event event; /* its texts borrow from the result; body: only if it was selected */
+    struct event event;     /* its texts borrow from the result; body: see pg_row_keep */
+    struct str packed_body; /* as stored, if it was selected */
     struct row_callback callback;
     int32_t period;
     bool erased;
@@ -43,16 +45,27 @@ struct pg_row {
 #define ROW_WITH_BODY ROW_COLUMNS ",b.body"
 #define ROW_BODY_JOIN                                                                              \
     " LEFT JOIN body b ON b.account_no=e.account_no AND b.event_no=e.event_no AND b.period="
-#define ROW_WITHOUT_BODY ROW_COLUMNS ",NULL::text"
+#define ROW_WITHOUT_BODY ROW_COLUMNS ",NULL::bytea"
 
 void pg_row_read(const PGresult *r, int at, struct pg_row *ret);
+/* Copies the texts into the arena, the body unpacked. False: it is damaged, so absent, and the log
+ * says so. */
+bool pg_row_keep(struct pg_row *row, struct arena *arena);
 /* The row's callback, for the sink or a page; the caller frees it. */
 struct callback *pg_row_callback(const struct pg_row *row);
-/* An attempt's columns from `column` on: number, manual, at_ms, duration_ms, status, class, url,
- * detail, request_headers, response_headers, response_body; texts copied into the arena. */
-struct attempt pg_attempt_read(const PGresult *r, int at, int column, struct arena *arena);
 /* As lists show it; texts are copied into the arena. */
-void pg_row_show(const struct pg_row *row, struct arena *arena, struct callback_row *ret);
+void pg_row_show(struct pg_row *row, struct arena *arena, struct callback_row *ret);
+
+/* The columns of the table `attempt` as pg_attempt_read expects them. */
+#define ATTEMPT_COLUMNS "number,manual,at_ms,duration_ms,status,class,url,detail,texts"
+/* From `column` on; texts are copied into the arena. Damaged ones are absent, and the log says so.
+ */
+struct attempt pg_attempt_read(const PGresult *r, int at, int column, const struct event *e,
+                               struct arena *arena);
+/* The types of all columns (arrays.h), and a row of them. */
+#define ATTEMPT_TYPES "iliillbiisyyy"
+void pg_attempt_put(struct pg_column *columns, const struct event *e, const struct attempt *a,
+                    struct attempt_packer *packer);
 
 /* The first columns of a row to write, and their types (arrays.h); returns the next column. */
 #define ROW_FIRST_TYPES "iliiissbsllillllttttttttissss"

@@ -62,12 +62,14 @@ static const char *const version_1[] = {
     " ON event(" PG_PANELIST_HASH("panelist_id", "app_no") ",occurred_ms) WHERE cap=1",
     "CREATE INDEX event_accepted ON event USING brin(accepted_ms)"
     " WITH (pages_per_range=32,autosummarize=on)",
-    "CREATE TABLE body(account_no int, period int, event_no bigint, body text NOT NULL,"
+    /* body: packed/packed_text.h */
+    "CREATE TABLE body(account_no int, period int, event_no bigint, body bytea NOT NULL,"
     " PRIMARY KEY(account_no,event_no,period)) PARTITION BY RANGE(period)",
     "CREATE TABLE attempt(account_no int, event_no bigint, week int, number int, at_ms bigint,"
     " lane bigint NOT NULL, manual bool NOT NULL, duration_ms int NOT NULL, status int NOT NULL,"
     " class smallint NOT NULL,"
-    " url bytea, detail bytea, request_headers bytea, response_headers bytea, response_body bytea,"
+    /* texts: packed/attempt_texts.h */
+    " url bytea, detail bytea, texts bytea,"
     " PRIMARY KEY(account_no,event_no,week,number,at_ms)) PARTITION BY RANGE(week)",
     /* Older attempts of callbacks that are not final. Their week is below any partition's. */
     "CREATE TABLE attempt_kept PARTITION OF attempt FOR VALUES FROM (MINVALUE) TO (-100000)",
@@ -167,7 +169,8 @@ static bool read_meta(struct pg *pg, const struct pg_schema_wants *wants, struct
     pg_query(pg, "WITH made AS (INSERT INTO meta VALUES('hash_secret',$1) ON CONFLICT DO NOTHING"
                  " RETURNING 1) INSERT INTO meta SELECT 'cluster',$2 FROM made WHERE $3");
     int at = pg_identity_ask(pg);
-    int old = pg_exec(pg, "SELECT to_regclass('key_page') IS NULL");
+    int old = pg_exec(pg, "SELECT NOT EXISTS(SELECT FROM pg_attribute WHERE"
+                          " attrelid=to_regclass('attempt') AND attname='texts')");
     int copies = pg_exec(pg, "SELECT count(*) FROM meta WHERE name='" PG_META_COPY_POSITION "'");
     pg_commit(pg);
     if (pg_sync(pg) != PG_OK)
@@ -218,24 +221,27 @@ void pg_partitions_free(struct pg_partitions *p)
     *p = (struct pg_partitions){0};
 }
 
-static void make_one(struct pg *pg, const char *table, int32_t number)
+/* The tables that have partitions of a kind. Partitions of bodies and attempts may have been
+ * dropped. New rows fill 60 % of a page of events, because nearly every row is changed once, by its
+ * callback's outcome: where there is room it changes in its page, without new entries in the
+ * indexes (docs/decisions/postgresql-store.md). */
+static const struct {
+    enum pg_partition kind;
+    const char *table, *options;
+} partitioned[] = {
+    {PARTITION_PERIOD, "event", " WITH (fillfactor=60)"},
+    {PARTITION_PERIOD, "body", ""},
+    {PARTITION_WEEK, "attempt", ""},
+};
+
+static void make_one(struct pg *pg, size_t which, int32_t number)
 {
-    pg_exec_f(pg, "CREATE TABLE %s_%d (LIKE %s INCLUDING ALL)", table, number + PG_PARTITION_NAME,
-              table);
+    const char *table = partitioned[which].table;
+    pg_exec_f(pg, "CREATE TABLE %s_%d (LIKE %s INCLUDING ALL)%s", table, number + PG_PARTITION_NAME,
+              table, partitioned[which].options);
     pg_exec_f(pg, "ALTER TABLE %s ATTACH PARTITION %s_%d FOR VALUES FROM (%d) TO (%d)", table,
               table, number + PG_PARTITION_NAME, number, number + 1);
 }
-
-/* The tables that have partitions of a kind. Partitions of bodies and attempts may have been
- * dropped. */
-static const struct {
-    enum pg_partition kind;
-    const char *table;
-} partitioned[] = {
-    {PARTITION_PERIOD, "event"},
-    {PARTITION_PERIOD, "body"},
-    {PARTITION_WEEK, "attempt"},
-};
 
 /* One node at a time: a second one finds them made. */
 static enum pg_fate make_missing(struct pg *pg, enum pg_partition kind, int32_t number)
@@ -254,7 +260,7 @@ static enum pg_fate make_missing(struct pg *pg, enum pg_partition kind, int32_t 
         missing[i] = partitioned[i].kind == kind && pg_int(pg_result(pg, at[i]), 0, 0);
     for (size_t i = 0; i < ARRAY_LEN(partitioned); i++)
         if (missing[i])
-            make_one(pg, partitioned[i].table, number);
+            make_one(pg, i, number);
     pg_commit(pg);
     return pg_sync(pg);
 }
@@ -408,8 +414,7 @@ static void keep_attempts(struct pg *pg, int32_t last, int32_t now)
               now, -PG_PARTITION_NAME);
     pg_exec_f(pg,
               "INSERT INTO attempt_kept SELECT a.account_no,a.event_no,%d,number,at_ms,a.lane,"
-              "manual,duration_ms,status,class,url,detail,request_headers,response_headers,"
-              "response_body"
+              "manual,duration_ms,status,class,url,detail,texts"
               " FROM waiting w JOIN attempt a ON a.account_no=w.account_no"
               " AND a.event_no=w.event_no AND a.week BETWEEN %d AND %d"
               " WHERE w.pending AND w.accepted_ms<%" PRId64 " ON CONFLICT DO NOTHING",

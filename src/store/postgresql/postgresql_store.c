@@ -269,6 +269,7 @@ static void free_side(struct pg_side *side)
     pg_partitions_free(&side->partitions);
     changes_free(&side->changes);
     table_free(&side->table);
+    attempt_packer_free(&side->packer);
     table_free(&side->handover);
     arena_free(&side->scratch);
     pg_side_drop_owed(side);

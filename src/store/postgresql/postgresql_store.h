@@ -104,6 +104,7 @@ struct pg_side {
     struct changes changes;
     struct arena scratch;            /* for the current group */
     struct pg_table table, handover; /* handover: rows for other nodes' lanes */
+    struct attempt_packer packer;
     struct callback **owed;          /* for the sink, after the commit */
     size_t owed_count, owed_capacity;
     int64_t asked_us;      /* of the first request in the current group */
