@@ -1,4 +1,6 @@
 """Old partitions go, whatever plan the server has for finding them and whatever else is there."""
+import subprocess
+
 from harness import Account, eventually
 from postgresql import sql
 
@@ -36,3 +38,29 @@ def test_old_partitions_are_dropped_and_nothing_else(database, database_daemon, 
     eventually(lambda: old not in partitions(database), 30, what="the old one is dropped")
     assert kept | others <= partitions(database)  # and perhaps one that was made ahead
     assert "partitions_not_kept" not in daemon.log_text()
+
+
+def test_all_goes_on_while_a_month_that_is_over_is_written_anew(database, database_daemon, receiver):
+    """docs/operators/postgresql.md: VACUUM FULL locks its partition against everybody."""
+    daemon = database_daemon.start()
+    account = Account(daemon, receiver.url)
+    daemon.api().events([account.event("before")])
+    daemon.api().wait_state("before", account.partner_id, "delivered")
+    sql(database, "CREATE TABLE event_100600 (LIKE event INCLUDING ALL) WITH (fillfactor=60);"
+                  "ALTER TABLE event ATTACH PARTITION event_100600 FOR VALUES FROM (600) TO (601);"
+                  "ALTER TABLE event_100600 SET (fillfactor=100)")
+    locked = subprocess.Popen(["psql", "-XqAt", database], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    locked.stdin.write("BEGIN; LOCK TABLE event_100600 IN ACCESS EXCLUSIVE MODE; SELECT 'locked';\n")
+    locked.stdin.flush()
+    assert locked.stdout.readline() == "locked\n"
+    daemon.api().events([account.event("meanwhile")])
+    daemon.api().wait_state("meanwhile", account.partner_id, "delivered")
+    query = {"partnerId": account.partner_id}
+    assert [row["Conversions"] for row in daemon.api().get("/api/v1/reports/conversions", query=query).json["Rows"]] == [2]
+    assert len(daemon.api().get("/api/v1/callbacks", query=query).json["Items"]) == 2
+    assert daemon.api().post("/api/v1/callbacks/before/resend", query=query).status == 202
+    assert daemon.api().get("/readyz").status == 200
+    locked.stdin.write("COMMIT;\n")
+    locked.communicate()
+    sql(database, "VACUUM FULL event_100600")
+    assert int(sql(database, "SELECT count(*) FROM pg_class WHERE reloptions='{fillfactor=60}' AND relname ~ '^event_'")) > 0
