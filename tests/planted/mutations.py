@@ -330,12 +330,6 @@ plant("fence_only_compared_upwards", "fences", "outcomes under a later fence are
 plant("one_refusal_refuses_all", "fences", "a refused outcome takes its batch along",
       "src/store/postgresql/outcomes.c", "            rec->items[kept++] = o;",
       "            rec->items[kept++] = o;\n        else\n            i = rec->count;", ON_POSTGRESQL)
-plant("attempts_taken_for_new", "attempts", "an attempt that was recorded before is inserted as a new one",
-      "src/store/postgresql/outcomes.c", "rec->is_repeated ? pg_add_attempts :", "false ? pg_add_attempts :",
-      ON_POSTGRESQL)
-plant("unapplied_outcome_is_new", "attempts", "an outcome that changed nothing counts as the first of its number",
-      "src/store/postgresql/outcomes.c", "attempts >= d.attempt || now->life.attempts != d.attempt", "attempts >= d.attempt",
-      ON_POSTGRESQL)
 N = "src/store/postgresql/nodes.c"
 plant("claim_keeps_the_fence", "fences", "a claim does not raise the fence", N,
       "SET node=$3,fence=t.fence+1", "SET node=$3,fence=greatest(t.fence,1)", ON_POSTGRESQL)

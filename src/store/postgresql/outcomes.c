@@ -136,9 +136,11 @@ static void write_attempts(struct outcomes_recording *rec)
 
 /* --- the group -------------------------------------------------------------------------------- */
 
-static void gather(struct outcomes_recording *rec, const struct pg_outcome_slice *slice)
+static void gather(struct outcomes_recording *rec, struct pg_outcome_slice *slice)
 {
     rec->count = slice->count;
+    rec->is_repeated = slice->was_tried;
+    slice->was_tried = true;
     rec->items = arena_alloc(rec->arena, rec->count * sizeof(struct outcome *) + 1);
     for (size_t i = 0; i < rec->count; i++)
         rec->items[i] = slice->items[i].outcome;

@@ -157,7 +157,7 @@ static enum store_status try_some(struct recorder *rec, const struct pg_outcome 
                                   size_t count)
 {
     struct pg_side *side = &rec->s->outcomes;
-    struct pg_outcome_slice slice = {items, count};
+    struct pg_outcome_slice slice = {items, count, false};
     side->asked_us = items[0].asked->request->asked_us;
     side->weight = (int64_t)count;
     return pg_try_write(rec->s, side, pg_record, &slice, false);

@@ -79,6 +79,7 @@ struct pg_outcome {
 struct pg_outcome_slice {
     const struct pg_outcome *items;
     size_t count;
+    bool was_tried; /* an earlier try may have recorded it, or failed because of what is there */
 };
 
 /* Bounds on finding out which part of a group the database refuses. */
