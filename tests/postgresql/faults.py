@@ -15,34 +15,38 @@ class FaultProxy(NamesProxy):
     def __init__(self, uri):
         self.seen = {}  # shapes of statements: how often
         self.shapes = {}  # by (connection, name)
-        self.fault = None  # (which shapes, SQLSTATE, how often still)
-        self.spoiled = 0
+        self.faults = {}  # by shape: (SQLSTATE, how often still)
+        self.spoiled = {}  # by shape: how often
         self.states = {}  # by connection: what its next error is to be
         super().__init__(uri)
 
-    def fail(self, matches, state, times=2):
-        """matches(shape): the next statements that do."""
+    def fail(self, wanted, state, times):
+        """The next statements of that shape."""
         with self.lock:
-            self.fault, self.spoiled = [matches, state, times], 0
+            self.faults[wanted] = state, times
 
-    def mend(self):
+    def mend(self, *shapes):
+        """Those, or all."""
         with self.lock:
-            self.fault = None
+            for one in shapes or list(self.faults):
+                self.faults.pop(one, None)
 
-    def is_due(self):
+    def is_due(self, wanted):
         with self.lock:
-            return self.fault is not None and self.fault[2] > 0
+            return wanted in self.faults
 
     def takes(self, number, text):
         """Whether this one is spoiled."""
         with self.lock:
             found = shape(text)
             self.seen[found] = self.seen.get(found, 0) + 1
-            if not self.fault or self.fault[2] == 0 or not self.fault[0](found):
+            if found not in self.faults:
                 return False
-            self.fault[2] -= 1
-            self.spoiled += 1
-            self.states[number] = self.fault[1]
+            state, times = self.faults.pop(found)
+            if times > 1:
+                self.faults[found] = state, times - 1
+            self.spoiled[found] = self.spoiled.get(found, 0) + 1
+            self.states[number] = state
             return True
 
     def asked(self, number, kind, whole):

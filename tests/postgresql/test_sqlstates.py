@@ -1,5 +1,6 @@
 """No error of the database ends a daemon, whichever statement it comes from: what is refused is
 told, what can be done again is, and everything else goes on."""
+import collections
 import itertools
 import os
 import random
@@ -14,6 +15,7 @@ from postgresql import sql
 
 SEED = int(os.environ.get("POSTBACKD_SEED", "14"))
 ROUNDS = int(os.environ.get("POSTBACKD_ROUNDS", "1"))
+STEPS, STEP_S = 8, 0.1  # how many statements are to fail at once, and how long until the next one is
 
 # One or more of each class that a server, an extension or something in between may answer with.
 STATES = ("0A000", "21000", "22000", "22021", "22P02", "23505", "23514", "24000", "25006", "25P02",
@@ -99,13 +101,16 @@ def test_no_error_of_any_statement_ends_the_daemon(proxy, database, database_dae
         assert len(shapes) > 50 and "COMMIT" in shapes
         lot = random.Random(SEED)
         states = itertools.cycle(lot.sample(STATES, len(STATES)))
+        failing = collections.deque()  # some are asked rarely: they have time until STEPS others have come
         for at, shape in enumerate(shapes * ROUNDS):
             state = next(states)
-            proxy.fail(lambda s, wanted=shape: s == wanted, state, times=lot.choice((1, 2, 5)))
-            deadline = time.monotonic() + 0.4  # some are asked rarely
-            while proxy.is_due() and time.monotonic() < deadline:
-                time.sleep(0.02)
-            proxy.mend()
+            proxy.fail(shape, state, times=lot.choice((1, 2, 5)))
+            failing.append(shape)
+            deadline = time.monotonic() + STEP_S
+            while proxy.is_due(shape) and time.monotonic() < deadline:
+                time.sleep(0.01)
+            if len(failing) == STEPS:
+                proxy.mend(failing.popleft())
             assert daemon.process.poll() is None, (SEED, at, shape, state, daemon.log_text()[-2000:])
         before, rounds = len(operator.acknowledged), others.rounds
         eventually(lambda: len(operator.acknowledged) > before + 100, 60, what="work goes on")
@@ -116,6 +121,7 @@ def test_no_error_of_any_statement_ends_the_daemon(proxy, database, database_dae
         others.ending.set()
     operator.end()
     others.end()
+    assert len(proxy.spoiled) > 20, proxy.spoiled  # the others were not asked in time
     assert "statement_refused" in daemon.log_text()
     assert daemon.metrics()["postbackd_statements_refused_total"] > 0
     wanted = set(operator.acknowledged)
