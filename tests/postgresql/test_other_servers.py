@@ -6,9 +6,9 @@ import time
 from urllib.parse import quote
 
 from harness import BINARY, MASTER_KEY, Account, eventually
+from moving import move, pair  # noqa: F401  (pair is a fixture)
 from nodes import DatabaseDaemon, Outbox, check_all
 from postgresql import Cluster, Replica, new_database, sql
-from test_move import move, pair  # noqa: F401  (pair is a fixture)
 
 TABLES = "SELECT count(*) FROM pg_tables WHERE schemaname='public'"
 
