@@ -10,11 +10,23 @@ import pytest
 from harness import POSTGRESQL, Daemon, Receiver, forget_stores
 
 
+# The files that take longest, here and in tests/postgresql, begin first: one that began last would run on
+# alone.
+LONGEST = ("test_clusters", "test_move", "test_move_killed", "test_copy", "test_nodes", "test_full_disk", "test_kafka",
+           "test_rewards_feed", "test_backpressure", "test_operations", "test_faults", "test_mail", "test_recoveries",
+           "test_snippets", "test_mail_preferences", "test_listen", "test_cuts", "test_database", "test_names",
+           "test_failover", "test_sqlstates", "test_other_servers", "test_nodes_leases", "test_snippet_handlers",
+           "test_people", "test_typed_blocks", "test_stop", "test_nodes_mail", "test_replica", "test_kill",
+           "test_model", "test_power_cuts", "test_reload", "test_benches", "test_postfix")
+
+
 def pytest_configure(config):
     config.addinivalue_line("markers", "sqlite(why): about the SQLite store alone; skipped on PostgreSQL")
 
 
 def pytest_collection_modifyitems(items):
+    order = {name: at for at, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: order.get(item.path.stem, len(order)))
     for item in items:
         mark = item.get_closest_marker("sqlite")
         if mark and POSTGRESQL:
