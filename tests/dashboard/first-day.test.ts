@@ -36,32 +36,34 @@ test('first day: each step is ticked by being done, and links to where that is',
 
   await overviewShows(window, 0, 'Create an app', false);
   await follow(window, 'Create an app', '/apps');
-  await daemon.good('POST', `${partner}/apps`, { AppId: 'day-app', CurrencyValue: 1 });
+  await daemon.good('POST', `${partner}/apps`, { AppId: 'first-app', CurrencyValue: 1 });
 
   await overviewShows(window, 1, 'Add a client', false);
-  await follow(window, 'Add a client', '/apps/day-app/clients');
-  const client = { ClientId: 'day-client', Integration: 'sdk' };
-  await daemon.good('POST', '/api/v1/apps/day-app/clients', client);
+  await follow(window, 'Add a client', '/apps/first-app/clients');
+  const client = { ClientId: 'first-client', Integration: 'sdk' };
+  await daemon.good('POST', '/api/v1/apps/first-app/clients', client);
 
   await overviewShows(window, 2, 'Set a callback URL', false);
-  await follow(window, 'Set a callback URL', '/apps/day-app/postback');
-  await daemon.good('PATCH', '/api/v1/apps/day-app', { SuccessCallbackUrl: `${receiver.url}/day` });
+  await follow(window, 'Set a callback URL', '/apps/first-app/postback');
+  await daemon.good('PATCH', '/api/v1/apps/first-app', {
+    SuccessCallbackUrl: `${receiver.url}/day`,
+  });
 
   await overviewShows(window, 3, 'Send a test callback', false);
-  await follow(window, 'Send a test callback', '/console?app=day-app');
+  await follow(window, 'Send a test callback', '/console?app=first-app');
   await window.button('Send').click();
   await window.see('Delivered: answered');
 
   await overviewShows(window, 4, 'Check the secret your server uses', false);
   const secretStep = 'Check the secret your server uses';
-  await follow(window, secretStep, '/console?app=day-app&do=verify&check=secret');
-  const { CallbackSecret } = await daemon.good('GET', '/api/v1/apps/day-app/secret');
+  await follow(window, secretStep, '/console?app=first-app&do=verify&check=secret');
+  const { CallbackSecret } = await daemon.good('GET', '/api/v1/apps/first-app/secret');
   await window.field('Body').fill(receiver.received.find(one => one.path === '/day')!.body);
   await window.field('The secret your server uses').fill('whsec_b3RoZXI=');
   await window.page.getByRole('main').getByRole('button', { name: 'Verify' }).click();
   await window.see('your secret is not this app');
   await overviewShows(window, 4, secretStep, false);
-  await follow(window, secretStep, '/console?app=day-app&do=verify&check=secret');
+  await follow(window, secretStep, '/console?app=first-app&do=verify&check=secret');
   await window.field('Body').fill(receiver.received.find(one => one.path === '/day')!.body);
   await window.field('The secret your server uses').fill(CallbackSecret);
   await window.page.getByRole('main').getByRole('button', { name: 'Verify' }).click();
@@ -71,7 +73,7 @@ test('first day: each step is ticked by being done, and links to where that is',
   await daemon.good('POST', '/api/v1/events', {
     EventId: 'day-1',
     Type: 'survey_completed',
-    ClientId: 'day-client',
+    ClientId: 'first-client',
     PanelistId: 'somebody',
     RevenueAmount: '1.00',
   });
