@@ -156,6 +156,20 @@ struct disk *disk_real(void)
     return &real;
 }
 
+bool disk_is_passing(int error)
+{
+    switch (-error) {
+    case ENOSPC:
+    case EDQUOT:
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM:
+    case EINTR:
+    case EAGAIN: return true;
+    default: return false;
+    }
+}
+
 int disk_write_all(struct disk *disk, int fd, const void *from, size_t n, int64_t offset)
 {
     const char *p = from;

@@ -45,6 +45,10 @@ struct disk {
 
 struct disk *disk_real(void);
 
+/* True if the error (negative errno) is a lack of something, descriptors or memory for example, and
+ * says nothing about the disk or the file: the call may succeed later. */
+bool disk_is_passing(int error);
+
 /* Repeat the call after short transfers. 0 or -errno; reading past the end of the file is
  * -ENODATA. */
 MUST_CHECK int disk_write_all(struct disk *disk, int fd, const void *from, size_t n,

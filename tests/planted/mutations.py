@@ -116,6 +116,8 @@ plant("journal_not_scrubbed", "scrub", "the journal's groups are not read again"
       "(!is_new || journal_check(&check))", "(!is_new || check.journal)", "unit scrub")
 plant("read_error_not_told", "scrub", "pages that cannot be read count as whole", C,
       "if ((code == 0 && page_is_whole(", "if ((code < 0 || page_is_whole(", "unit scrub")
+plant("lack_told_as_damage", "scrub", "a lack of descriptors or memory counts as damage",
+      "src/store/journal/journal_check.c", "if (!disk_is_passing(error))", "if (error < 0)", "unit scrub")
 plant("released_segment_told", "scrub", "a segment that was given up counts as damaged",
       "src/store/journal/journal_check.c",
       "!c->stopped && journal_is_live(c->check->journal, segment)", "!c->stopped && segment > 0",

@@ -102,11 +102,20 @@ _Atomic bool syncs_fail;
 
 struct disk test_disk;
 
+int (*_Atomic test_open_hook)(struct disk *, const char *, bool, bool);
+
 int (*_Atomic test_sync_hook)(struct disk *, int);
 
 ssize_t (*_Atomic test_read_hook)(struct disk *, int, void *, size_t, int64_t);
 
 ssize_t (*_Atomic test_write_hook)(struct disk *, int, const void *, size_t, int64_t);
+
+static int test_open(struct disk *disk, const char *path, bool create, bool direct)
+{
+    (void)disk;
+    int (*hook)(struct disk *, const char *, bool, bool) = test_open_hook;
+    return (hook ? hook : disk_real()->open)(disk_real(), path, create, direct);
+}
 
 static int test_sync_file(struct disk *disk, int fd)
 {
@@ -139,6 +148,7 @@ struct store *open_store(char **ret_why)
 {
     if (!test_disk.open) {
         test_disk = *disk_real();
+        test_disk.open = test_open;
         test_disk.sync_file = test_sync_file;
         test_disk.read_at = test_read_at;
         test_disk.write_at = test_write_at;

@@ -75,6 +75,7 @@ extern _Atomic bool syncs_fail;
 extern struct disk test_disk;
 
 /* What a test puts in the way of the disk's calls, while threads make them; NULL: nothing. */
+extern int (*_Atomic test_open_hook)(struct disk *, const char *, bool, bool);
 extern int (*_Atomic test_sync_hook)(struct disk *, int);
 extern ssize_t (*_Atomic test_read_hook)(struct disk *, int, void *, size_t, int64_t);
 extern ssize_t (*_Atomic test_write_hook)(struct disk *, int, const void *, size_t, int64_t);

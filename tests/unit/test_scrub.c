@@ -270,6 +270,63 @@ static void what_is_being_written_and_released_is_no_damage(void)
     end_scrubbed();
 }
 
+static atomic_int lacking; /* an errno */
+static atomic_int lacks;   /* calls that failed with it */
+
+/* Three of four calls of the scrub's thread fail. */
+static bool is_lacking(void)
+{
+    static atomic_uint calls;
+    char name[16] = "";
+    if (pthread_getname_np(pthread_self(), name, sizeof name) != 0 ||
+        strcmp(name, "store-scrub") != 0 || calls++ % 4 == 3)
+        return false;
+    lacks++;
+    return true;
+}
+
+static int lacking_open(struct disk *disk, const char *path, bool create, bool direct)
+{
+    return is_lacking() ? -lacking : disk_real()->open(disk, path, create, direct);
+}
+
+static ssize_t lacking_read_at(struct disk *disk, int fd, void *to, size_t n, int64_t offset)
+{
+    return is_lacking() ? -lacking : disk_real()->read_at(disk, fd, to, n, offset);
+}
+
+static void a_lack_of_descriptors_or_memory_is_no_damage(void)
+{
+    static const int errors[] = {EMFILE, ENFILE, ENOMEM, EINTR};
+    for (size_t i = 0; i < ARRAY_LEN(errors); i++) {
+        lacking = errors[i];
+        test_open_hook = lacking_open; /* from the start: it opens the database once */
+        test_read_hook = lacking_read_at;
+        begin_with_segments();
+        lacks = 0;
+        CHECK_EQ_INT(wait_for_pass().scrub_damaged, 0);
+        CHECK(lacks > 0);
+        test_open_hook = NULL;
+        test_read_hook = NULL;
+        end_with_segments();
+    }
+}
+
+/* A lack that lasts does not keep the store from ending. */
+static void it_stops_while_it_waits(void)
+{
+    begin_scrubbed();
+    submit_some(0, 1);
+    (void)wait_for_pass();
+    lacking = EMFILE;
+    test_open_hook = lacking_open;
+    lacks = 0;
+    while (lacks == 0)
+        usleep(1000);
+    end_scrubbed();
+    test_open_hook = NULL;
+}
+
 static atomic_int
     held; /* 1: hold the next reader of the oldest segment; 2: it is held; 0: it may go */
 
@@ -376,6 +433,8 @@ int main(void)
     RUN(damage_of_each_segment_is_found);
     RUN(files_that_are_gone_are_missed);
     RUN(what_cannot_be_read_is_told);
+    RUN(a_lack_of_descriptors_or_memory_is_no_damage);
+    RUN(it_stops_while_it_waits);
     RUN(what_is_being_written_and_released_is_no_damage);
     RUN(a_segment_released_while_it_is_read_is_no_damage);
     RUN(what_was_found_is_known_after_a_restart);

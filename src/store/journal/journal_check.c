@@ -39,6 +39,26 @@ struct fault {
     const char *why;
 };
 
+/* True if the read that failed with `error` must be repeated: its failure says nothing about the
+ * journal. */
+static bool is_repeated(struct checking *c, int error)
+{
+    if (!disk_is_passing(error))
+        return false;
+    if (error != -EINTR && !c->check->wait(c->check->context, error))
+        c->stopped = true;
+    return !c->stopped;
+}
+
+static int open_segment(struct checking *c, const char *path)
+{
+    int fd;
+    do
+        fd = c->disk->open(c->disk, path, false, true);
+    while (fd < 0 && is_repeated(c, fd));
+    return fd;
+}
+
 /* One block at `offset`. NULL: *ret_error says why. */
 static const char *read_block(struct checking *c, uint64_t offset, int *ret_error)
 {
@@ -50,7 +70,7 @@ static const char *read_block(struct checking *c, uint64_t offset, int *ret_erro
     while (c->count < JOURNAL_BLOCK_BYTES) {
         ssize_t got = c->disk->read_at(c->disk, c->fd, c->bytes + c->count, READ_BYTES - c->count,
                                        (int64_t)(offset + c->count));
-        if (got == -EINTR)
+        if (got < 0 && is_repeated(c, (int)got))
             continue;
         if (got <= 0) {
             *ret_error = got < 0 ? (int)-got : ENODATA;
@@ -163,7 +183,7 @@ static struct fault read_segment(struct checking *c, const char *path, uint64_t 
 {
     c->count = 0;
     *ret_offset = 0;
-    c->fd = c->disk->open(c->disk, path, false, true);
+    c->fd = open_segment(c, path);
     if (c->fd < 0)
         return (struct fault){0, c->fd == -ENOENT ? "the file is missing" : strerror(-c->fd)};
     struct fault fault = read_head(c, segment);
@@ -204,7 +224,7 @@ static uint64_t first_sequence(struct checking *c, uint64_t segment)
     int error;
     char *path = segment_path(c->directory, segment);
     c->count = 0;
-    c->fd = c->disk->open(c->disk, path, false, true);
+    c->fd = open_segment(c, path);
     free(path);
     if (c->fd < 0)
         return 0;

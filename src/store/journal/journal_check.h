@@ -10,9 +10,12 @@ struct journal_check {
     bool (*pause)(void *context, size_t bytes);
     /* Called at most once for each segment. */
     void (*on_damage)(void *context, const char *path, uint64_t offset, const char *why);
+    /* Called when the process lacks something that a read needs (disk_is_passing), a descriptor for
+     * example. Returns when the read may be repeated; false: stop. */
+    bool (*wait)(void *context, int error);
     void *context;
 };
 
 /* May run beside the owner's commits and releases: a group that is being written or was released
- * meanwhile is not reported. False: stopped by `pause`. */
+ * meanwhile is not reported. False: stopped by `pause` or `wait`. */
 MUST_CHECK bool journal_check(const struct journal_check *check);

@@ -10,7 +10,6 @@
 #include "base/sort.h"
 #include "store/journal/frame.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -286,26 +285,11 @@ int segment_maker_take(struct segment_maker *m, uint64_t number, uint64_t least_
     return make(m, number, least_bytes > m->segment_bytes ? least_bytes : m->segment_bytes, 0, ret);
 }
 
-/* True if the failure may pass: it is a lack of something. */
-static bool is_passing(int failure)
-{
-    switch (-failure) {
-    case ENOSPC:
-    case EDQUOT:
-    case EMFILE:
-    case ENFILE:
-    case ENOMEM:
-    case EINTR:
-    case EAGAIN: return true;
-    default: return false;
-    }
-}
-
 bool segment_maker_ready(struct segment_maker *m, uint64_t number, uint64_t least_bytes)
 {
     CHECK_MAGIC(m, SEGMENT_MAKER_MAGIC);
     pthread_mutex_lock(&m->lock);
-    bool broken = m->state == MAKER_FAILED && !is_passing(m->failure);
+    bool broken = m->state == MAKER_FAILED && !disk_is_passing(m->failure);
     if (m->state == MAKER_FAILED && !broken) {
         ASSERT(m->wanted == number);
         m->state = MAKER_MAKING;

@@ -31,6 +31,7 @@
 #define INTERVAL_MS (7 * 24 * 60 * 60 * INT64_C(1000))
 #define SAVE_MS 60000
 #define CHECKPOINT_RETRY_MS 1000
+#define LACK_RETRY_MS 10000
 /* A page that is being written is whole at a later look. */
 #define LOOKS 3
 #define LOOK_AGAIN_MS 20
@@ -42,10 +43,11 @@ struct scrub {
     struct sqlite_store *store;
     char *path; /* of the state file */
     uint64_t journal_id;
-    int64_t first_ms, interval_ms, bytes_per_second;
+    int64_t first_ms, interval_ms, bytes_per_second, lack_retry_ms;
     int64_t next_us, saved_us; /* when the next pass begins; when the state was last written */
     struct queue queue;        /* of REQUEST_STOP and answered REQUEST_CHECKPOINTs */
     pthread_t thread;
+    bool lack_reported; /* in the log, by this pass */
     bool stopping, checkpoint_answered, checkpoint_complete;
     int database; /* a descriptor; -1: not open */
     char *pages;  /* STEP_PAGES, aligned */
@@ -85,6 +87,18 @@ static bool pause_behind(void *context, size_t bytes)
     s->read_bytes += (int64_t)bytes;
     pthread_mutex_unlock(&s->lock);
     return wait_ms(s, (int64_t)bytes * 1000 / s->bytes_per_second);
+}
+
+/* Called when a read failed for a lack of descriptors or memory, which is no damage. */
+static bool wait_out_lack(void *context, int error)
+{
+    struct scrub *s = context;
+    CHECK_MAGIC(s, SCRUB_MAGIC);
+    if (!s->lack_reported)
+        log_warning("scrub_waits", LOG_C("why", strerror(-error)),
+                    LOG_INT("tries_again_ms", s->lack_retry_ms));
+    s->lack_reported = true;
+    return wait_ms(s, s->lack_retry_ms);
 }
 
 /* Waits for a complete checkpoint, which another process that reads (a backup) may prevent for a
@@ -140,8 +154,12 @@ static void on_damage(void *context, const char *path, uint64_t offset, const ch
 
 static int read_pages(struct scrub *s, uint32_t first, size_t count)
 {
-    return disk_read_all(s->store->disk, s->database, s->pages, count * PAGE_BYTES,
-                         (int64_t)(first - 1) * PAGE_BYTES);
+    int code;
+    do
+        code = disk_read_all(s->store->disk, s->database, s->pages, count * PAGE_BYTES,
+                             (int64_t)(first - 1) * PAGE_BYTES);
+    while (disk_is_passing(code) && wait_out_lack(s, code));
+    return code;
 }
 
 /* True if the page is in the file, which may have been shortened meanwhile. */
@@ -158,6 +176,8 @@ static void check_page(struct scrub *s, uint32_t page)
         if (look > 0 && !wait_ms(s, LOOK_AGAIN_MS))
             return;
         code = read_pages(s, page, 1);
+        if (s->stopping)
+            return;
         if ((code == 0 && page_is_whole(s->pages, page)) || !is_in_file(s, page))
             return;
     }
@@ -189,11 +209,22 @@ static bool has_name(struct scrub *s)
     return code < 0 || found;
 }
 
+static void open_database(struct scrub *s)
+{
+    struct disk *disk = s->store->disk;
+    while (s->database < 0) {
+        s->database = disk->open(disk, s->store->database, false, true);
+        if (!disk_is_passing(s->database) || !wait_out_lack(s, s->database))
+            return;
+    }
+}
+
 static void check_database(struct scrub *s)
 {
     struct disk *disk = s->store->disk;
-    if (s->database < 0)
-        s->database = disk->open(disk, s->store->database, false, true);
+    open_database(s);
+    if (s->stopping)
+        return;
     int64_t bytes = s->database < 0 ? s->database : disk->size(disk, s->database);
     if (bytes < 0 || !has_name(s)) {
         on_damage(s, s->store->database, 0, bytes < 0 ? strerror((int)-bytes) : "the file is gone");
@@ -246,7 +277,8 @@ static void end_pass(struct scrub *s)
 
 static void run_pass(struct scrub *s)
 {
-    struct journal_check check = {s->store->journal, pause_behind, on_damage, s};
+    struct journal_check check = {s->store->journal, pause_behind, on_damage, wait_out_lack, s};
+    s->lack_reported = false;
     bool is_new = s->state.next_page <= 1; /* a continued pass has checked the journal already */
     if (is_new)
         begin_pass(s);
@@ -303,6 +335,7 @@ struct scrub *scrub_new(struct sqlite_store *store, int64_t interval_ms)
     s->journal_id = identity_journal_id(&store->apply.sql);
     s->first_ms = interval_ms ? 0 : FIRST_MS;
     s->interval_ms = interval_ms ? interval_ms : INTERVAL_MS;
+    s->lack_retry_ms = interval_ms ? interval_ms : LACK_RETRY_MS;
     s->bytes_per_second = interval_ms ? INT32_MAX : BYTES_PER_SECOND;
     s->database = -1;
     s->pages = aligned_alloc(PAGE_BYTES, STEP_PAGES * PAGE_BYTES);
