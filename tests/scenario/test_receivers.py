@@ -226,6 +226,7 @@ def test_a_200_that_says_it_failed_is_tried_again(daemon, says_ok_to_known):
     ({"Field": "/result/0/code", "Value": "1"}, b'{"result":[]}', False),
     ({"Field": "ok", "Value": "true"}, b'{"ok":true}', True), ({"Field": "ok", "Value": "true"}, b"not json", False),
     ({"Body": "OK"}, b"OK" + b" " * 4094, True), ({"Body": "OK"}, b"OK" + b" " * 4095, False),
+    (CREDITED, b'{"status":"ok"}' + b" " * 4081, True), (CREDITED, b'{"status":"ok"}' + b" " * 4081 + b"x", False),
     ({"Body": "OK"}, b"OK" + b" " * 9000, False), ({"Contains": "\u00e9"}, "caf\u00e9".encode(), True),
     ({"Contains": "credited"}, b"\xff\xfe\x00", False)])
 def test_a_test_callback_says_whether_the_answer_is_one(daemon, wanted, said, good):

@@ -128,7 +128,8 @@ static void what_is_no_json_has_no_field(void)
     judge(field("s", "1"), "", "without a body");
     judge_bytes(field("s", "1"), STR("{\"s\":1,\"t"), true,
                 "what was read of its body is no whole JSON: it begins with \"{\"s\":1,\"t\"");
-    judge_bytes(field("s", "1"), STR("{\"s\":1}"), true, NULL); /* JSON says where it ends */
+    judge_bytes(field("s", "1"), STR("{\"s\":1}"), true, /* whatever followed */
+                "what was read of its body is no whole JSON: it begins with \"{\"s\":1}\"");
 }
 
 /* What a debug member holds, or a text that was cut in the middle of an emoji. */
