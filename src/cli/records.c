@@ -95,6 +95,13 @@ static bool read_json_line(struct records_reader *in, struct str line)
 
 #define COLUMNS_MAX 256
 
+/* Old spreadsheets end lines with CR alone. Such a file is one long first line: as a header, all
+ * its records would be lost without a word, and every reward of the day would be missing. */
+static bool fail_at_cr(struct records_reader *in)
+{
+    return fail(in, "a carriage return within a line: save the file with LF or CRLF line ends.");
+}
+
 /* Cuts a record, whose quotes are closed, into fields, unquoting in place. */
 static bool cut_fields(struct records_reader *in, char *record, struct str *fields, int *ret_count)
 {
@@ -106,7 +113,11 @@ static bool cut_fields(struct records_reader *in, char *record, struct str *fiel
         char *out = p, *start = p;
         bool quoted = *p == '"';
         for (p += quoted; *p && (quoted || *p != ','); p++) {
+            if (!quoted && *p == '\r')
+                return fail_at_cr(in);
             if (quoted && *p == '"' && *++p != '"') {
+                if (*p == '\r')
+                    return fail_at_cr(in);
                 if (*p && *p != ',')
                     return fail(in, "text behind a closing quote.");
                 break;
@@ -237,10 +248,12 @@ bool records_read(struct records *r, FILE *f, struct str *ret_why)
     bool good = true;
     while (good && read_record(&in, f))
         good = add_record(&in);
-    if (good && ferror(f)) {
-        in.line = 0;
+    in.line = 0;
+    if (good && ferror(f))
         good = fail(&in, "the file cannot be read: %s", strerror(errno));
-    }
+    else if (good && !in.has_begun) /* what failed to write it is more likely than no reward */
+        good = fail(&in, "the file is empty. If you recorded nothing that day, write the header "
+                         "line of a CSV file: RewardId,Reward");
     buf_free(&in.text);
     buf_free(&in.record);
     if (r->count)

@@ -97,7 +97,28 @@ def test_what_cannot_be_compared_is_neither_equal_nor_different(daemon):
         assert found.returncode == 2 and say in found.stderr, found
     found = reconcile(daemon, "", key=key, day="2026-13-01")
     assert found.returncode == 2 and "--day is not a day of the calendar" in found.stderr
-    assert reconcile(daemon, "", key="wrong-key").returncode == 2
-    assert reconcile(daemon, "", key=a.key("apps:read")).returncode == 2
-    assert reconcile(daemon, "", partner="nobody").returncode == 2
-    assert reconcile(daemon, "", key=key).returncode == 0
+    header = "RewardId,Reward\n"
+    assert reconcile(daemon, header, key="wrong-key").returncode == 2
+    assert reconcile(daemon, header, key=a.key("apps:read")).returncode == 2
+    assert reconcile(daemon, header, partner="nobody").returncode == 2
+    assert reconcile(daemon, header, key=key).returncode == 0
+
+
+@pytest.mark.parametrize("records, say", [
+    ("", "the file is empty"), ("\r\n", "the file is empty"), ("\r", "the file is empty"),
+    ("RewardId,Reward\rlost-1,100\r", "save the file with LF or CRLF line ends"),
+    ("RewardId,Reward,RevenueAmount\rlost-1,100,1\r", "save the file with LF or CRLF line ends")])
+def test_a_file_whose_records_would_be_lost_credits_nothing(daemon, records, say):
+    """--fetch-missing would print every reward of the day, to be credited twice."""
+    a = Account(daemon)
+    daemon.api().events(a.event("lost-1", Timestamp=DAY + "T12:00:00Z"))
+    found = reconcile(daemon, records, "--fetch-missing", partner=a.partner_id)
+    assert (found.returncode, found.stdout) == (2, "") and say in found.stderr, found
+
+
+def test_a_header_without_records_means_that_nothing_was_recorded(daemon):
+    a = Account(daemon)
+    daemon.api().events([a.event("first-%d" % i, Timestamp=DAY + "T12:00:00Z") for i in range(2)])
+    found = reconcile(daemon, "RewardId,Reward\r\n", "--fetch-missing", partner=a.partner_id)
+    assert found.returncode == 1 and "2 rewards, 0 records: 2 missing" in found.stderr, found
+    assert [json.loads(line)["RewardId"] for line in found.stdout.splitlines()] == ["first-0", "first-1"]

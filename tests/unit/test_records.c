@@ -89,13 +89,41 @@ static void columns_that_are_not_read_may_stand_twice(void)
     records_free(&r);
 }
 
-static void an_empty_file_has_no_records(void)
+static void a_header_alone_has_no_records(void)
 {
     struct records r;
     struct str why;
-    REQUIRE(read_text("\n", &r, &why));
+    REQUIRE(read_text("RewardId,Reward\n", &r, &why));
     CHECK_EQ_UINT(r.count, 0);
     CHECK(!records_find(&r, STR("a")));
+    records_free(&r);
+}
+
+static void an_empty_file_is_refused(void)
+{
+    static const char *const files[] = {"\n", "\xef\xbb\xbf", "\r\r", " \n\r\n"};
+    for (size_t i = 0; i < ARRAY_LEN(files); i++)
+        check_refused(files[i], "the file is empty. If you recorded nothing that day, write the "
+                                "header line of a CSV file: RewardId,Reward");
+}
+
+static void lines_that_end_with_cr_alone_are_refused(void)
+{
+    static const char why[] =
+        "line 1: a carriage return within a line: save the file with LF or CRLF line ends.";
+    check_refused("RewardId,Reward\ra,1\rb,2\r", why);
+    check_refused("RewardId,Reward,RevenueAmount\ra,1,1\r", why);
+    check_refused("RewardId,\"Reward\"\ra,1\r", why);
+    check_refused("RewardId,Reward,Note\ra,1,\"x\ny\"\r", why);
+    check_refused("RewardId,Reward\na\r,1\n",
+                  "line 2: a carriage return within a line: save the file with LF or CRLF line "
+                  "ends.");
+    check_refused("{\"RewardId\":\"a\",\"Reward\":1}\r{\"RewardId\":\"b\",\"Reward\":1}\r",
+                  "line 1: no valid JSON: something follows the value at byte 28");
+    struct records r;
+    struct str unused;
+    REQUIRE(read_text("RewardId,Note,Reward\r\r\na,\"x\ry\",1\r\n", &r, &unused));
+    CHECK_EQ_UINT(r.count, 1); /* a quoted field may have one */
     records_free(&r);
 }
 
@@ -126,7 +154,9 @@ int main(void)
     RUN(csv_is_read_by_the_names_of_its_columns);
     RUN(a_quoted_field_of_csv_may_have_line_ends);
     RUN(columns_that_are_not_read_may_stand_twice);
-    RUN(an_empty_file_has_no_records);
+    RUN(a_header_alone_has_no_records);
+    RUN(an_empty_file_is_refused);
+    RUN(lines_that_end_with_cr_alone_are_refused);
     RUN(what_is_wrong_is_said_with_its_line);
     return check_done("records");
 }
