@@ -149,13 +149,13 @@ static bool take_host(struct arena *arena, struct str host, struct url *url, con
         url->host = print_to_arena(arena, &url->address); /* one spelling per destination */
         return true;
     }
-    if (host.n > 1 && host.p[host.n - 1] == '.')
-        host.n--; /* the root's dot means the same host */
+    bool has_root_dot = host.n > 1 && host.p[host.n - 1] == '.';
+    host.n -= has_root_dot; /* it means the same name; an address has none */
     if (!host_name_valid(host))
         return fail(ret_why, "the host of a URL is a name of letters, digits, - and _, or an "
                              "address; other alphabets are written as xn--");
     if (ends_in_number(host)) {
-        if (!address_parse(host, &url->address))
+        if (has_root_dot || !address_parse(host, &url->address))
             return fail(ret_why, "an IPv4 address is written as four decimal numbers from 0 to "
                                  "255 without leading zeros, as in 198.51.100.7");
         url->host_is_address = true;
