@@ -192,6 +192,11 @@ static bool parse(struct arena *arena, struct str text, bool marks_unusable, int
         *ret_why = str_of("the text is not valid UTF-8");
         return false;
     }
+    if (str_has_prefix(text, "\xef\xbb\xbf")) {
+        *ret_why = str_of("the text begins with a byte order mark (EF BB BF), which JSON does not "
+                          "have: leave these 3 bytes out");
+        return false;
+    }
     (void)peek(&w);
     if (w.at == text.n) {
         *ret_why = str_of("there is no JSON value");

@@ -284,6 +284,13 @@ def test_json_that_cannot_be_read_is_400(account, body):
     assert_problem(account.daemon.api().post("/api/v1/events", body), 400)
 
 
+def test_a_byte_order_mark_is_named(account):
+    e = encode(account.event(fresh())).encode()
+    answer = account.daemon.api().post("/api/v1/events", b"\xef\xbb\xbf" + e)
+    assert_problem(answer, 400)
+    assert "begins with a byte order mark" in answer.text, answer
+
+
 def test_an_unreadable_array_stores_nothing(account):
     e = account.event(fresh())
     assert_problem(post(account, "[%s,{" % encode(e)), 400)

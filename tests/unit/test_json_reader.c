@@ -249,6 +249,14 @@ static void malformed_is_refused(void)
     }
 }
 
+static void a_byte_order_mark_is_named(void)
+{
+    CHECK(read_c("\xef\xbb\xbf{}") == NULL);
+    CHECK_STR(why, "the text begins with a byte order mark (EF BB BF), which JSON does not have: "
+                   "leave these 3 bytes out");
+    CHECK(read_c("\"\xef\xbb\xbf\"") != NULL); /* within a string it is a character */
+}
+
 /* The same faults deep inside, where a lazy reader would never look. */
 static void malformed_is_refused_inside(void)
 {
@@ -418,6 +426,7 @@ int main(void)
     RUN(reads_bare_values);
     RUN(numbers_keep_their_text);
     RUN(malformed_is_refused);
+    RUN(a_byte_order_mark_is_named);
     RUN(malformed_is_refused_inside);
     RUN(nul_bytes_are_refused);
     RUN(strings_are_unescaped);
