@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "store/sqlite/checkpoint.h"
@@ -28,6 +29,25 @@ _Static_assert(RECOVERED_BYTES <
 
 /* --- the directory ---------------------------------------------------------------------------- */
 
+/* Why the lock's file may not be opened, and what to do. As a rule a new volume or folder belongs
+ * to root. */
+static char *refusal_sentence(const char *path, const char *directory)
+{
+    struct stat st;
+    const char *why = strerror(EACCES);
+    if (stat(directory, &st) != 0 || st.st_uid != geteuid())
+        return xprintf("%s cannot be opened: %s. The store must belong to this process's user: "
+                       "`chown -R %u:%u %s`",
+                       path, why, geteuid(), getegid(), directory);
+    if ((st.st_mode & S_IRWXU) != S_IRWXU)
+        return xprintf("%s cannot be opened: %s. The folder's owner must be allowed to read, write "
+                       "and enter it: `chmod u+rwx %s`",
+                       path, why, directory);
+    return xprintf("%s cannot be opened: %s. This process's user must own it, and be allowed to "
+                   "read and write it: `chown -R %u:%u %s; chmod -R u+rwX %s`",
+                   path, why, geteuid(), getegid(), directory, directory);
+}
+
 bool recover_lock(struct disk *disk, const char *directory, int *ret_lock, char **ret_why)
 {
     int made = disk_ensure_directory(disk, directory);
@@ -41,10 +61,8 @@ bool recover_lock(struct disk *disk, const char *directory, int *ret_lock, char 
     int code = lock < 0 || flock(lock, LOCK_EX | LOCK_NB) != 0 ? errno : 0;
     if (code == EWOULDBLOCK)
         *ret_why = xprintf("another postbackd is running on %s (it holds %s)", directory, path);
-    else if (code == EACCES) /* as a rule a new volume or folder belongs to root */
-        *ret_why = xprintf("%s cannot be opened: %s. The store must belong to this process's user: "
-                           "`chown -R %u:%u %s`",
-                           path, strerror(code), geteuid(), getegid(), directory);
+    else if (code == EACCES)
+        *ret_why = refusal_sentence(path, directory);
     else if (code != 0)
         *ret_why = xprintf("%s cannot be locked: %s", path, strerror(code));
     free(path);
