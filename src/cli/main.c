@@ -5,10 +5,17 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/plain_text.h"
+#include "daemon/daemon.h"
 
+#include <pthread.h>
+#include <signal.h>
 #include <sodium.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <unistd.h>
+
+#define STACK_BYTES (8 << 20)
+#define STACK_BYTES_LEAST (1 << 20)
 
 const struct command_entry command_table[] = {
     {COMMAND_SERVE, "serve", "", "Run the server.",
@@ -168,12 +175,36 @@ static int run(const struct command_entry *c, int argc, char **argv)
     return status;
 }
 
+/* The main thread and every other one get the same stack, whatever `ulimit -s` says: the kernel
+ * grows the main thread's up to the limit of the moment, and new threads get the default. */
+static bool set_stack(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < STACK_BYTES) {
+        limit.rlim_cur = limit.rlim_max < STACK_BYTES ? limit.rlim_max : STACK_BYTES;
+        if (limit.rlim_cur < STACK_BYTES_LEAST || setrlimit(RLIMIT_STACK, &limit) != 0)
+            return false;
+    }
+    pthread_attr_t attributes;
+    ASSERT(pthread_attr_init(&attributes) == 0);
+    bool good = pthread_attr_setstacksize(&attributes, STACK_BYTES) == 0 &&
+                pthread_setattr_default_np(&attributes) == 0;
+    pthread_attr_destroy(&attributes);
+    return good;
+}
+
 int main(int argc, char **argv)
 {
+    const char *word = argc > 1 ? argv[1] : "";
+    if (strcmp(word, "serve") == 0)
+        daemon_block_signals(); /* first: a SIGHUP during a start must not end it */
+    signal(SIGXFSZ, SIG_IGN);   /* a write beyond `ulimit -f` fails with EFBIG instead */
+    if (!set_stack())
+        return command_fail(1, "the hard limit of the stack (`ulimit -H -s`) is below %d KiB.",
+                            STACK_BYTES_LEAST / 1024);
     alloc_configure();
     if (sodium_init() < 0)
         return command_fail(1, "libsodium cannot be initialised.");
-    const char *word = argc > 1 ? argv[1] : "";
     if (strcmp(word, "--version") == 0) {
         puts("postbackd " POSTBACKD_VERSION);
         return 0;

@@ -23,6 +23,16 @@ static void raise_descriptor_limit(void)
     }
 }
 
+/* SQLite does not say which limit a write has met, so this says it before. */
+static void warn_of_file_limit(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+        log_warning("file_size_limited", LOG_INT("bytes", (int64_t)limit.rlim_cur),
+                    LOG_C("effect", "the server ends when a file of the store reaches this size"),
+                    LOG_C("fix", "ulimit -f unlimited; of a systemd unit, LimitFSIZE=infinity"));
+}
+
 /* A core dump would hold the master key and every partner's secrets. */
 static void forbid_core_dumps(void)
 {
@@ -69,11 +79,12 @@ int command_serve(struct settings *s)
     if (status)
         return status;
     settings_warn(s);
+    if (o.store_directory)
+        warn_of_file_limit();
     umask(077); /* the store holds people's ids: nobody else's to read */
     raise_descriptor_limit();
     forbid_core_dumps();
     settings_wipe_environment(environ);
-    daemon_block_signals();
     struct serve_settings running = {.first = s};
     o.reload = serve_reload;
     o.reload_context = &running;

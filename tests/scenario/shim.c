@@ -8,6 +8,8 @@
  *             jump is seen by the very next reading.
  * SHIM_STOP   names a control file: "port count". While it is there, the process stops itself
  *             (SIGSTOP) before the count-th connection to that TCP port, and the file goes.
+ * SHIM_EARLY  a signal's number: the process gets it at the beginning of main, when it initialises
+ *             libsodium.
  * Only CLOCK_REALTIME is moved: what waits, waits on the monotonic clock, as in real life. */
 #undef _FILE_OFFSET_BITS /* or pwrite and pwrite64 would be one name here */
 #include <dlfcn.h>
@@ -165,4 +167,16 @@ int connect(int fd, const struct sockaddr *to, socklen_t n)
     if (to->sa_family == AF_INET)
         stop_before(ntohs(((const struct sockaddr_in *)to)->sin_port));
     return REAL(connect)(fd, to, n);
+}
+
+/* --- a signal at once ------------------------------------------------------------------------- */
+
+int sodium_init(void);
+
+int sodium_init(void)
+{
+    const char *number = getenv("SHIM_EARLY");
+    if (number)
+        raise(atoi(number));
+    return REAL(sodium_init)();
 }
