@@ -74,7 +74,7 @@ test('clusters: each step of a move says what is done and what somebody has to d
     /Moving Making the tables on db3\.internal:5432\./,
     /Moving Copying to .* \d+(\.\d)? TiB of about 5\.2 GiB\./,
     /Behind by .* The replication had errors: see the log of the server that follows\. The command has ended\. Run the same postbackd move again\./,
-    /Moving All tables are copied to db3.* The switch comes by itself\. Behind by 0 B of changes\./,
+    /Moving All tables are copied to db3.* The switch comes next, without a command\. Behind by 0 B of changes\./,
     /Moving The other server does not answer, or is not in the cluster’s URI\./,
     /Moved The old server db9\.internal:5432 is kept up to date\. You can move back until postbackd move --finish\. Behind by [^|]*changes\. \|/,
   );

@@ -51,7 +51,7 @@ export const everyKind: Cluster[] = [
   away(4),
 ];
 
-/** From now on the system page is answered with these; what is changed in the list comes by itself. */
+/** From now on the system page is answered with these; what is changed in the list is shown at the next question. */
 export async function answerWith(window: Window, clusters: Cluster[]): Promise<void> {
   await window.page.route('**/api/v1/system', async route => {
     const answer = await route.fetch();

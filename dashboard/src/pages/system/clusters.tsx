@@ -25,7 +25,7 @@ function stepText({ Bytes }: Cluster, move: ClusterMove): string {
         `${figure(move.Bytes, bytes)} of about ${figure(Bytes, bytes)}.`
       );
     case 'following':
-      return `All tables are copied to ${other}.${move.Running ? ' The switch comes by itself.' : ''}`;
+      return `All tables are copied to ${other}.${move.Running ? ' The switch comes next, without a command.' : ''}`;
     case 'switched':
       return `The old server ${other} is kept up to date. You can move back until postbackd move --finish.`;
     case 'unseen':
