@@ -64,3 +64,15 @@ def test_all_goes_on_while_a_month_that_is_over_is_written_anew(database, databa
     locked.communicate()
     sql(database, "VACUUM FULL event_100600")
     assert int(sql(database, "SELECT count(*) FROM pg_class WHERE reloptions='{fillfactor=60}' AND relname ~ '^event_'")) > 0
+
+
+def test_partitions_that_were_dropped_meanwhile_are_made_again(database, database_daemon, receiver):
+    daemon = database_daemon.start()
+    account = Account(daemon, receiver.url)
+    daemon.api().events([account.event("before")])
+    daemon.api().wait_state("before", account.partner_id, "delivered")
+    names = sql(database, "SELECT relname FROM pg_class WHERE relname ~ '^(body|attempt)_1[0-9]+$'").split()
+    sql(database, "DROP TABLE %s" % ",".join(names))
+    daemon.api().events([account.event("after")])
+    daemon.api().wait_state("after", account.partner_id, "delivered")
+    assert len(daemon.api().callback("after", account.partner_id)["Attempts"]) == 1
