@@ -16,6 +16,7 @@
 #include <arpa/inet.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/time.h>
 
 #define DNS_MAGIC 0x444e5321u
@@ -27,6 +28,14 @@
  * up. */
 #define DNS_TRY_MS 1000
 #define DNS_TRIES 2
+/* A look-up that has waited for so long sends a check: a question that every name server answers at
+ * once, whatever the name's own servers do. Without an answer to it until the look-up ends, this
+ * machine's name servers are silent. */
+#define DNS_CHECK_MS 1000
+#define DNS_CHECK_WAIT_MS 1000 /* the least time that an answer to the check gets */
+#define DNS_TTL_SILENT_MS 1000
+#define QUERY_CLASS_IN 1
+#define QUERY_TYPE_NS 2
 
 struct dns_name {
     struct dns *dns;
@@ -37,7 +46,7 @@ struct dns_name {
     bool asking;         /* c-ares holds a pointer to it: never evicted */
     bool answered;       /* on dns->answered: never evicted */
     enum dns_status status;
-    int64_t expires_mono_ms;
+    int64_t asked_mono_ms, expires_mono_ms;
     size_t address_count;
     struct address addresses[LIMIT_DNS_ADDRESSES];
     size_t name_bytes;
@@ -61,6 +70,10 @@ struct dns {
     struct list by_use; /* all names, the least recently used first */
     struct list answered;
     int64_t queries;
+    size_t asking;         /* look-ups under way */
+    struct timer check;    /* set while look-ups are under way */
+    bool checking;         /* the check is under way */
+    int64_t heard_mono_ms; /* the last answer of any kind to any question */
 };
 
 /* ---- the cache */
@@ -133,8 +146,20 @@ static enum dns_status status_of(int ares_status)
     case ARES_ENODATA: return DNS_NO_ADDRESS;
     case ARES_ETIMEOUT:
     case ARES_ECONNREFUSED: return DNS_NO_ANSWER;
+    case ARES_EFILE: /* no descriptor is free */
+    case ARES_ENOMEM: return DNS_SILENT;
     default: return DNS_SERVER_FAILED;
     }
+}
+
+/* No server that is asked answers: a refused connection tells that at once, a time-out only after
+ * the check. Versions of c-ares that give up after a SERVFAIL report it like a refused connection.
+ */
+static bool is_silence(const struct dns_name *name, int ares_status)
+{
+    const struct dns *dns = name->dns;
+    return (ares_status == ARES_ECONNREFUSED && dns->heard_mono_ms < name->asked_mono_ms) ||
+           (ares_status == ARES_ETIMEOUT && dns_is_silent(dns, name->asked_mono_ms));
 }
 
 static bool address_of(const struct sockaddr *from, struct address *ret)
@@ -170,20 +195,26 @@ static void on_answer(void *arg, int ares_status, int timeouts, struct ares_addr
 {
     (void)timeouts;
     struct dns_name *name = arg;
+    struct dns *dns = name->dns;
     name->asking = false;
+    dns->asking--;
     if (ares_status == ARES_EDESTRUCTION)
         return; /* dns_free */
     if (ares_status == ARES_SUCCESS && found) {
         name_take(name, found);
     } else {
         name->status = ares_status == ARES_SUCCESS ? DNS_NO_ADDRESS : status_of(ares_status);
+        if (is_silence(name, ares_status))
+            name->status = DNS_SILENT;
         name->address_count = 0;
-        name->expires_mono_ms = loop_mono_ms(name->dns->loop) + DNS_TTL_FAILED_MS;
+        name->expires_mono_ms =
+            loop_mono_ms(dns->loop) +
+            (name->status == DNS_SILENT ? DNS_TTL_SILENT_MS : DNS_TTL_FAILED_MS);
     }
     if (found)
         ares_freeaddrinfo(found);
     if (!name->answered)
-        list_push(&name->dns->answered, &name->by_answer);
+        list_push(&dns->answered, &name->by_answer);
     name->answered = true;
 }
 
@@ -231,6 +262,10 @@ static void process(struct dns *dns, int read_fd, int write_fd)
 static void on_socket(struct io *io, int events)
 {
     struct dns_socket *socket = CONTAINER_OF(io, struct dns_socket, io);
+    int bytes = 0;
+    /* An answer of any kind. A reported error has no bytes, and c-ares must still find it. */
+    if (ioctl(io->fd, FIONREAD, &bytes) == 0 && bytes > 0)
+        socket->dns->heard_mono_ms = loop_mono_ms(socket->dns->loop);
     process(socket->dns, events & IO_READ ? io->fd : ARES_SOCKET_BAD,
             events & IO_WRITE ? io->fd : ARES_SOCKET_BAD);
 }
@@ -272,6 +307,36 @@ static void on_socket_state(void *arg, ares_socket_t fd, int readable, int writa
     loop_watch(dns->loop, &socket->io, (readable ? IO_READ : 0) | (writable ? IO_WRITE : 0));
 }
 
+/* ---- the check of the name servers */
+
+static void on_check(void *arg, int ares_status, int timeouts, unsigned char *answer, int bytes)
+{
+    struct dns *dns = arg;
+    (void)ares_status, (void)timeouts, (void)answer, (void)bytes;
+    dns->checking = false; /* on_socket has seen whether there was an answer */
+}
+
+/* Which name servers the root has: no name server asks elsewhere for that. */
+static void check_fire(struct timer *timer)
+{
+    struct dns *dns = CONTAINER_OF(timer, struct dns, check);
+    int64_t now = loop_mono_ms(dns->loop);
+    if (dns->asking == 0)
+        return;
+    loop_timer_set(dns->loop, &dns->check, now + DNS_CHECK_MS);
+    if (dns->checking || now - dns->heard_mono_ms < DNS_CHECK_MS)
+        return;
+    dns->checking = true;
+    ares_query(dns->channel, ".", QUERY_CLASS_IN, QUERY_TYPE_NS, on_check, dns);
+    arm_timer(dns);
+}
+
+bool dns_is_silent(const struct dns *dns, int64_t since_mono_ms)
+{
+    return dns->heard_mono_ms < since_mono_ms &&
+           loop_mono_ms(dns->loop) - since_mono_ms >= DNS_CHECK_MS + DNS_CHECK_WAIT_MS;
+}
+
 /* ---- public */
 
 static pthread_once_t library_once = PTHREAD_ONCE_INIT;
@@ -289,6 +354,8 @@ struct dns *dns_new(struct loop *loop, const char *server, const char **ret_why)
     dns->magic = DNS_MAGIC;
     dns->loop = loop;
     dns->timer.fire = on_timer;
+    dns->check.fire = check_fire;
+    dns->heard_mono_ms = loop_mono_ms(loop) - DNS_CHECK_MS;
     env_random(loop_env(loop), dns->secret.bytes, sizeof dns->secret.bytes);
     struct ares_options options = {.timeout = DNS_TRY_MS,
                                    .tries = DNS_TRIES,
@@ -325,6 +392,7 @@ void dns_free(struct dns *dns)
         free(gone);
     }
     loop_timer_clear(dns->loop, &dns->timer);
+    loop_timer_clear(dns->loop, &dns->check);
     while ((link = dns->by_use.first) != NULL) {
         struct dns_name *name = CONTAINER_OF(link, struct dns_name, by_use);
         ASSERT(name->queries.count == 0);
@@ -340,7 +408,11 @@ bool dns_look_up(struct dns *dns, struct dns_query *query, struct str host)
     struct dns_name *name = name_get(dns, host);
     if (!name->asking && name->expires_mono_ms <= loop_mono_ms(dns->loop)) {
         name->asking = true;
+        name->asked_mono_ms = loop_mono_ms(dns->loop);
         dns->queries++;
+        dns->asking++;
+        if (dns->check.heap_place == 0)
+            loop_timer_set(dns->loop, &dns->check, name->asked_mono_ms + DNS_CHECK_MS);
         struct ares_addrinfo_hints hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
         ares_getaddrinfo(dns->channel, name->name, NULL, &hints, on_answer, name);
         arm_timer(dns);

@@ -2,8 +2,9 @@
  *
  * It follows the system's configuration (/etc/hosts, resolv.conf, search domains), or asks one name
  * server that the operator has set. Answers are cached for their TTL, limited to 1 s .. 5 min;
- * failures for 5 s. Concurrent look-ups of a name are one look-up. Used on the loop's thread only.
- * The answers are not trusted: the code that connects checks the addresses. */
+ * failures for 5 s, silence of the name servers for 1 s. Concurrent look-ups of a name are one
+ * look-up. Used on the loop's thread only. The answers are not trusted: the code that connects
+ * checks the addresses. */
 #pragma once
 
 #include "base/limits.h"
@@ -17,7 +18,8 @@ enum dns_status {
     DNS_OK,
     DNS_NO_SUCH_NAME,  /* NXDOMAIN, or not a valid name */
     DNS_NO_ADDRESS,    /* the name exists, with neither A nor AAAA */
-    DNS_NO_ANSWER,     /* no answer in time, or the name server cannot be reached */
+    DNS_NO_ANSWER,     /* no answer in time; the name servers answer other questions */
+    DNS_SILENT,        /* the name servers that are asked answer nothing, or cannot be reached */
     DNS_SERVER_FAILED, /* SERVFAIL, REFUSED, an invalid answer */
 };
 
@@ -39,5 +41,9 @@ void dns_free(struct dns *dns); /* no query may be waiting */
  * later, never from here. */
 MUST_CHECK bool dns_look_up(struct dns *dns, struct dns_query *query, struct str host);
 void dns_cancel(struct dns *dns, struct dns_query *query); /* only after false, and before `done` */
+
+/* True if the name servers have been asked since then, for long enough, and have answered nothing:
+ * not this name's fault. */
+bool dns_is_silent(const struct dns *dns, int64_t since_mono_ms);
 
 int64_t dns_queries(const struct dns *dns); /* look-ups made, without cache hits */

@@ -188,6 +188,25 @@ int socket_source_error(const struct address *from)
     return error;
 }
 
+/* The kernel answers for any address outside this network in the same way, so one address of each
+ * family is enough. These belong to a root name server (a.root-servers.net). Connecting a UDP
+ * socket only looks up the route. */
+bool socket_has_route(int family)
+{
+    static const struct address internet_v4 = {AF_INET, {198, 41, 0, 4}},
+                                internet_v6 = {AF_INET6,
+                                               {0x20, 0x01, 0x05, 0x03, 0xba, 0x3e, 0, 0, 0, 0, 0,
+                                                0, 0, 0x02, 0, 0x30}};
+    struct sockaddr_storage where;
+    int fd = socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return errno != EAFNOSUPPORT; /* otherwise nothing is known about the route */
+    const struct address *to = family == AF_INET ? &internet_v4 : &internet_v6;
+    bool has = connect(fd, (struct sockaddr *)&where, to_kernel(&where, to, 53)) == 0;
+    close(fd);
+    return has;
+}
+
 /* A route to one of the machine's own addresses begins at that address. Trying to bind to the
  * address would not tell if net.ipv4.ip_nonlocal_bind is on. The socket is UDP, because connecting
  * it sends nothing. */

@@ -37,6 +37,9 @@ int socket_source_error(const struct address *from);
 /* True if the address, or the IPv4 address embedded in it, is one of this machine's. Asks the
  * kernel each time, as addresses change. */
 bool socket_is_own_address(const struct address *a);
+/* True if the routing table has a route of that family to the Internet. Asks the kernel each time;
+ * sends nothing. */
+bool socket_has_route(int family);
 bool socket_local(int fd, struct endpoint *ret);
 /* "connection refused: nothing listens on that port", ... Static, or the C library's. */
 const char *socket_error_text(int error);

@@ -10,6 +10,7 @@ static const struct name_record records[] = {
     {.name = "empty.test"},
     {.name = "failing.test", .rcode = 2},
     {.name = "silent.test", .rcode = -1},
+    {.name = "quiet.test", .rcode = -1},
     {0},
 };
 
@@ -159,6 +160,32 @@ static void names_beyond_the_bound_are_forgotten(void)
     CHECK_EQ_INT(query.status, DNS_OK);
 }
 
+static void silence_is_told_from_a_name_without_answer(void)
+{
+    struct dns_query query;
+    const char *why = NULL;
+    look_up(&query, "quiet.test"); /* the server answers the check */
+    CHECK_EQ_INT(query.status, DNS_NO_ANSWER);
+    struct dns *answering = dns;
+    dns = dns_new(loop, "127.0.0.1:1", &why); /* nothing listens there */
+    look_up(&query, "good.test");
+    CHECK_EQ_INT(query.status, DNS_SILENT);
+    dns_free(dns);
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t n = sizeof at;
+    char where[32];
+    int deaf = socket(AF_INET, SOCK_DGRAM, 0);
+    ASSERT(bind(deaf, (struct sockaddr *)&at, n) == 0);
+    ASSERT(getsockname(deaf, (struct sockaddr *)&at, &n) == 0);
+    snprintf(where, sizeof where, "127.0.0.1:%u", ntohs(at.sin_port));
+    dns = dns_new(loop, where, &why);
+    look_up(&query, "good.test");
+    CHECK_EQ_INT(query.status, DNS_SILENT);
+    dns_free(dns);
+    close(deaf);
+    dns = answering;
+}
+
 static void silence_outlives_its_asker(void)
 {
     struct dns_query query;
@@ -190,6 +217,7 @@ int main(void)
     RUN(hosts_file_is_honoured);
     RUN(askers_may_do_what_they_like);
     RUN(names_beyond_the_bound_are_forgotten);
+    RUN(silence_is_told_from_a_name_without_answer);
     RUN(silence_outlives_its_asker);
     RUN(bad_server_is_refused);
     dns_free(dns);
