@@ -38,6 +38,12 @@ void lane_downtime_begin(struct lane_downtime *d, int64_t now_mono_ms)
     d->since_mono_ms = now_mono_ms;
 }
 
+void lane_downtime_restart(struct lane_downtime *d, int64_t now_mono_ms)
+{
+    if (d->is_down)
+        d->since_mono_ms = now_mono_ms;
+}
+
 void lane_downtime_end(struct lane_downtime *d, int64_t now_ms)
 {
     if (!d->is_down)

@@ -39,11 +39,15 @@ struct callback_end callback_end_of_attempt(const struct schedule *s, struct sch
 /* Since when no attempt on a lane has succeeded, and when one last did after a failure. */
 struct lane_downtime {
     bool is_down;
-    int64_t since_mono_ms; /* if down: since the first failure, or since the host was dead */
-    int64_t reopened_ms;   /* wall clock; 0: not since the lane came into memory */
+    /* if down: since the first failure, or since the host was dead; since the last attempt that a
+     * local fault prevented, if that was later */
+    int64_t since_mono_ms;
+    int64_t reopened_ms; /* wall clock; 0: not since the lane came into memory */
 };
 /* no effect if it is down */
 void lane_downtime_begin(struct lane_downtime *d, int64_t now_mono_ms);
+/* Counts the time down from now on; no effect if it is not down. */
+void lane_downtime_restart(struct lane_downtime *d, int64_t now_mono_ms);
 void lane_downtime_end(struct lane_downtime *d, int64_t now_ms); /* no effect if it is not down */
 
 /* Sets the window of jumps that do not count for giving up: the schedule's waits with their jitter,

@@ -3,6 +3,7 @@
 
 #include "net/socket.h"
 
+#include <errno.h>
 #include <unistd.h>
 
 #define HEAD_START_MS 250
@@ -23,6 +24,36 @@ static void try_close(struct dial *dial, struct dial_try *try)
     dial->under_way--;
 }
 
+/* How much an error says about the receiver. If the network has answered for one address, that
+ * counts, and not what this machine lacks for another. An address of a family that this machine
+ * does not have says least. */
+static int weight_of(const struct dial *dial, size_t place, int error)
+{
+    const struct address *to = &dial->addresses[place];
+    switch (error) {
+    case 0:
+    case ENETUNREACH:
+    case EAFNOSUPPORT: return 0;
+    /* without a source of its own, IPv6 that is switched off answers this, too */
+    case EADDRNOTAVAIL: return to->family == AF_INET || source_for(dial, to) ? 1 : 0;
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM:
+    case ENOBUFS:
+    case EACCES:
+    case EPERM: return 1;
+    default: return 2;
+    }
+}
+
+static void note_failed(struct dial *dial, size_t place, int error)
+{
+    if (weight_of(dial, place, error) < weight_of(dial, dial->failed_worst, dial->error))
+        return;
+    dial->error = error;
+    dial->failed_worst = place;
+}
+
 static void on_connected(struct io *io, int events);
 
 /* Starts the next address that does not fail at once. */
@@ -38,8 +69,7 @@ static void try_next(struct dial *dial)
             loop_watch(dial->loop, &try->io, IO_WRITE);
             break;
         }
-        dial->error = error;
-        dial->failed_last = dial->begun - 1;
+        note_failed(dial, dial->begun - 1, error);
     }
     if (dial->under_way == 0) /* all failed: reported by the timer, never from dial_start */
         loop_timer_set(dial->loop, &dial->timer, loop_mono_ms(dial->loop));
@@ -53,7 +83,7 @@ static void on_timer(struct timer *timer)
 {
     struct dial *dial = CONTAINER_OF(timer, struct dial, timer);
     if (dial->under_way == 0 && dial->begun == dial->address_count)
-        dial->done(dial, -1, &dial->addresses[dial->failed_last], dial->error);
+        dial->done(dial, -1, &dial->addresses[dial->failed_worst], dial->error);
     else
         try_next(dial);
 }
@@ -67,8 +97,7 @@ static void on_connected(struct io *io, int events)
     int error = socket_connect_error(io->fd);
     if (error != 0) {
         try_close(dial, try);
-        dial->error = error;
-        dial->failed_last = place;
+        note_failed(dial, place, error);
         try_next(dial);
         return;
     }

@@ -22,11 +22,11 @@ struct dial {
     /* Local address to bind, by family; family 0: none. */
     struct address source_v4, source_v6;
     /* Never called from dial_start. fd >= 0: connected to *address; the caller owns fd. -1: every
-     * address failed; `error` is the errno of the last one, *address. */
+     * address failed; `error` is the errno of the one that says most, *address. */
     void (*done)(struct dial *dial, int fd, const struct address *address, int error);
 
     struct dial_try tries[LIMIT_DIAL_ADDRESSES];
-    size_t begun, under_way, failed_last;
+    size_t begun, under_way, failed_worst;
     int error;
     struct timer timer;
 };

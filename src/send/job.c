@@ -247,10 +247,12 @@ static void settle_late(struct job *job)
                    (int)job->sender->options.connections_max, s);
         break;
     case JOB_RESOLVING:
+        job->x->local_fault = opening_local_fault(job->opening);
         job_settle(job, ATTEMPT_DNS, "The name %s could not be resolved within %g s",
                    job->destination->host, connect_s);
         break;
     case JOB_DIALING:
+        job->x->local_fault = opening_local_fault(job->opening);
         if (job->sender->has_proxy)
             job_settle(job, ATTEMPT_CONNECT_TIMEOUT,
                        "No connection to this service's own proxy within %g s", connect_s);

@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#define PROXY_AUTHENTICATION_REQUIRED 407
+
 struct opening {
     struct job *job;
     struct dns_query query;
@@ -127,6 +129,10 @@ static void on_tunnel(struct tunnel *tunnel, int fd, int status)
     close(fd);
     line_poke(s);
     job_print_where(&where, job);
+    /* A proxy that cannot reach the receiver says so; one that says nothing, or asks us who we are,
+     * is at fault itself. */
+    if (status == 0 || status == PROXY_AUTHENTICATION_REQUIRED)
+        job->x->local_fault = LOCAL_FAULT_PROXY;
     if (status == 0)
         job_settle(job, ATTEMPT_RESET, "The proxy on the way to %s ended the connection",
                    buf_c(&where));
@@ -135,6 +141,40 @@ static void on_tunnel(struct tunnel *tunnel, int fd, int status)
                    buf_c(&where), status);
     buf_free(&where);
     job_finish(job);
+}
+
+/* A machine that sends callbacks needs IPv4: most receivers have nothing else. So without an IPv4
+ * route to the Internet, what cannot be reached is this machine's fault. With one, a receiver that
+ * only has IPv6 on a machine without IPv6, or whose network alone has no route, is at fault itself:
+ * its callbacks could wait for ever. */
+static bool is_cut_off(int family)
+{
+    return !socket_has_route(AF_INET) && (family == AF_INET || !socket_has_route(AF_INET6));
+}
+
+static enum local_fault local_fault_of(const struct sender *s, const struct dial *dial,
+                                       const struct address *to, int error)
+{
+    bool has_source = to->family == AF_INET ? dial->source_v4.family : dial->source_v6.family;
+    switch (error) {
+    case EMFILE:
+    case ENFILE: return LOCAL_FAULT_DESCRIPTORS;
+    case ENOMEM:
+    case ENOBUFS: return LOCAL_FAULT_MEMORY;
+    case EADDRNOTAVAIL:
+        /* without a source of its own, IPv6 that is switched off answers this, too */
+        if (to->family == AF_INET || has_source || socket_has_route(AF_INET6))
+            return LOCAL_FAULT_ADDRESS;
+        break;
+    case EACCES:
+    case EPERM: return LOCAL_FAULT_FORBIDDEN;
+    case ENETUNREACH:
+    case EAFNOSUPPORT: break;
+    default: return s->has_proxy ? LOCAL_FAULT_PROXY : LOCAL_FAULT_NONE;
+    }
+    if (is_cut_off(to->family))
+        return LOCAL_FAULT_ROUTE;
+    return s->has_proxy ? LOCAL_FAULT_PROXY : LOCAL_FAULT_NONE;
 }
 
 static void fail_dial(struct job *job, const struct address *address, int error)
@@ -168,6 +208,8 @@ static void on_dialed(struct dial *dial, int fd, const struct address *address, 
         tunnel_start(&opening->tunnel, fd);
         return;
     }
+    if (fd < 0)
+        job->x->local_fault = local_fault_of(s, dial, address, error);
     opening_free(opening);
     if (fd >= 0) {
         connection_open(job, fd, address);
@@ -211,10 +253,13 @@ static void on_proxy_resolved(struct dns_query *query)
     struct job *job = opening->job;
     CHECK_MAGIC(job, JOB_MAGIC);
     opening->asking = false;
-    if (query->status == DNS_OK)
+    if (query->status == DNS_OK) {
         dial_begin(opening, query->addresses, query->address_count, job->sender->proxy.port);
-    else
-        job_settle(job, ATTEMPT_DNS, "The name of this service's own proxy could not be resolved");
+        return;
+    }
+    job->x->local_fault =
+        query->status == DNS_SILENT ? LOCAL_FAULT_NAME_SERVERS : LOCAL_FAULT_PROXY;
+    job_settle(job, ATTEMPT_DNS, "The name of this service's own proxy could not be resolved");
 }
 
 static void dial_proxy(struct opening *opening, const struct address *target)
@@ -263,8 +308,11 @@ static void settle_unresolved(struct job *job, enum dns_status status)
         [DNS_NO_SUCH_NAME] = "does not exist: is it spelled right?",
         [DNS_NO_ADDRESS] = "has no address (neither A nor AAAA)",
         [DNS_NO_ANSWER] = "could not be resolved: its name servers do not answer, or fail",
+        [DNS_SILENT] = "could not be resolved: this service's own name servers do not answer",
         [DNS_SERVER_FAILED] = "could not be resolved: its name servers fail",
     };
+    if (status == DNS_SILENT)
+        job->x->local_fault = LOCAL_FAULT_NAME_SERVERS;
     job_settle(job, ATTEMPT_DNS, "The name %s %s", job->destination->host, words[status]);
 }
 
@@ -283,6 +331,17 @@ static void on_resolved(struct dns_query *query)
     CHECK_MAGIC(opening->job, JOB_MAGIC);
     opening->asking = false;
     use_names(opening);
+}
+
+/* Of an opening whose time is up. */
+enum local_fault opening_local_fault(const struct opening *opening)
+{
+    const struct job *job = opening->job;
+    if (opening->asking && dns_is_silent(job->sender->dns, job->started_mono_ms))
+        return LOCAL_FAULT_NAME_SERVERS;
+    bool is_proxys = job->sender->has_proxy &&
+                     (job->phase == JOB_DIALING || opening->query.done == on_proxy_resolved);
+    return is_proxys ? LOCAL_FAULT_PROXY : LOCAL_FAULT_NONE;
 }
 
 void opening_start(struct job *job)

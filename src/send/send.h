@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "domain/attempt.h"
 #include "domain/destination_rules.h"
+#include "domain/local_fault.h"
 #include "domain/request_format.h"
 #include "domain/url.h"
 #include "net/loop.h"
@@ -84,7 +85,10 @@ struct exchange {
     bool response_is_whole;      /* response_body is all of it: its end was received */
     int32_t duration_ms;
     bool reused_connection;
-    bool is_withheld;               /* may_send was false: no other result counts */
+    bool is_withheld; /* may_send was false: no other result counts */
+    /* Why no request could be sent, if that is a fault of this machine and says nothing about the
+     * receiver. The class and the detail are set, too. */
+    enum local_fault local_fault;
     int64_t certificate_expires_ms; /* the receiver's, wall clock; 0: none seen */
     void *internal;                 /* internal */
 };

@@ -150,6 +150,7 @@ void sender_start(struct sender *s, struct exchange *x)
     x->duration_ms = 0;
     x->response_is_whole = false;
     x->reused_connection = x->is_withheld = false;
+    x->local_fault = LOCAL_FAULT_NONE;
     x->certificate_expires_ms = 0;
     buf_clear(&x->request_headers);
     buf_clear(&x->response_headers);

@@ -185,6 +185,7 @@ void job_print_where(struct buf *to, const struct job *job);
 /* opening.c: from a name to a connected socket. Ends in connection_open or job_settle. */
 void opening_start(struct job *job);
 void opening_cancel(struct opening *opening);
+enum local_fault opening_local_fault(const struct opening *opening); /* its time is up */
 
 /* http_connection.c: writing and reading. */
 void connection_open(struct job *job, int fd, const struct address *address);

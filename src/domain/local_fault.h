@@ -1,0 +1,24 @@
+/* Faults of this machine, or of what its operator runs for it, that keep an attempt from being
+ * made. They say nothing about the receiver: the callback keeps its place in the schedule, and no
+ * endpoint is judged by them. docs/operators/monitoring.md lists them. */
+#pragma once
+
+#include "base/buf.h"
+
+enum local_fault {
+    LOCAL_FAULT_NONE,
+    LOCAL_FAULT_DESCRIPTORS,  /* EMFILE, ENFILE */
+    LOCAL_FAULT_MEMORY,       /* ENOMEM, ENOBUFS */
+    LOCAL_FAULT_ADDRESS,      /* EADDRNOTAVAIL: no free port, or the source address is gone */
+    LOCAL_FAULT_FORBIDDEN,    /* EACCES, EPERM: this machine's own firewall */
+    LOCAL_FAULT_ROUTE,        /* ENETUNREACH, and there is no route to the Internet at all */
+    LOCAL_FAULT_NAME_SERVERS, /* this machine's name servers do not answer anything */
+    LOCAL_FAULT_PROXY,        /* --proxy */
+};
+#define LOCAL_FAULTS 8
+
+const char *local_fault_name(enum local_fault f); /* "descriptors"; not for LOCAL_FAULT_NONE */
+/* A sentence for operators: what is missing. */
+const char *local_fault_text(enum local_fault f);
+/* What an operator can do about it. */
+const char *local_fault_fix(enum local_fault f);
