@@ -344,4 +344,9 @@ void delivery_get_numbers(struct delivery *delivery, struct delivery_numbers *re
             ret->attempts[c] +=
                 atomic_load_explicit(&d->published.attempts[c], memory_order_relaxed);
     }
+    for (size_t f = 0; f < LOCAL_FAULTS; f++) {
+        const struct local_fault_tally *tally = &delivery->local_faults[f];
+        ret->local_faults[f] = atomic_load_explicit(&tally->count, memory_order_relaxed);
+        ret->local_fault_ms[f] = atomic_load_explicit(&tally->last_wall_ms, memory_order_relaxed);
+    }
 }

@@ -92,6 +92,7 @@ struct delivery_test {
     struct str url;     /* absent: the configured URL */
     enum request_format format;
     bool busy;              /* result: no test seat was free, so that there was no attempt */
+    enum local_fault fault; /* result: this fault of our own prevented the attempt */
     struct attempt attempt; /* result; texts in the arena */
 };
 void delivery_send_test(struct delivery *delivery, struct delivery_test *test);
@@ -209,5 +210,7 @@ struct delivery_numbers {
     int64_t in_flight, callbacks_in_ram, lanes, lanes_suspended;
     int64_t callbacks_read_back; /* from the store into a lane, since the start */
     int64_t attempts[ATTEMPT_CLASSES];
+    /* attempts that were not made, by cause; and when that last happened: wall clock, 0: never */
+    int64_t local_faults[LOCAL_FAULTS], local_fault_ms[LOCAL_FAULTS];
 };
 void delivery_get_numbers(struct delivery *delivery, struct delivery_numbers *ret); /* any thread */

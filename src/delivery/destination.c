@@ -89,6 +89,12 @@ void destination_end_probe(struct destination *d, const struct lane *lane)
     d->probe_under_way = false;
 }
 
+void destination_postpone_probe(struct destination *d, int64_t until_mono_ms)
+{
+    if (d->dead && d->probe_mono_ms < until_mono_ms)
+        d->probe_mono_ms = until_mono_ms;
+}
+
 bool destination_reached(struct destination *d)
 {
     bool was_dead = d->dead;

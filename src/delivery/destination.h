@@ -63,6 +63,8 @@ bool destination_take_probe_back(struct destination *d, const struct lane *lane)
  * destination. */
 void destination_begin_probe(struct destination *d, struct lane *lane);
 void destination_end_probe(struct destination *d, const struct lane *lane);
+/* The probe could not be made, by no fault of the host: the next one comes at that time. */
+void destination_postpone_probe(struct destination *d, int64_t until_mono_ms);
 /* Notes that the host was reached. True if it was dead until now. */
 bool destination_reached(struct destination *d);
 /* Notes that the host could not be reached. was_probe: the attempt was the probe; failures of

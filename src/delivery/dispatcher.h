@@ -141,8 +141,14 @@ struct dispatcher {
     bool failed, stopping, stopped;
     bool behind; /* at the end of the last tick: see delivery_is_behind */
     int64_t suspended;
+    int64_t local_fault_next_mono_ms; /* the next lane that is held waits until then at least */
     struct inbox inbox;
     struct dispatcher_published published;
+};
+
+/* One kind of local fault, on all loops. */
+struct local_fault_tally {
+    atomic_llong count, last_mono_ms, last_wall_ms; /* last: 0: it has not happened */
 };
 
 struct delivery {
@@ -154,6 +160,7 @@ struct delivery {
     struct owed_sink sink;
     bool owns_runtimes;
     int64_t newest_event_ms; /* when the newest event before the start was accepted; 0: none was */
+    struct local_fault_tally local_faults[LOCAL_FAULTS];
     /* stopping */
     atomic_size_t running;
     struct executor *reply_to;
@@ -223,10 +230,14 @@ bool dispatcher_has_seat(const struct dispatcher *d, bool sick);
  * the lane: decide again. */
 bool dispatcher_start(struct dispatcher *d, struct lane *lane);
 void dispatcher_skip(struct dispatcher *d, struct lane *lane);
+/* dispatcher_local_fault.c: an attempt, also a test's, was not made by a fault of this machine */
+void dispatcher_note_local_fault(struct dispatcher *d, struct delivery_attempt *t);
 /* dispatcher_may_send.c: exchange.may_send of every attempt where the store is shared */
 bool dispatcher_may_send(struct exchange *x);
 void dispatcher_start_test(struct dispatcher *d, struct delivery_test *test);
 void dispatcher_cancel_all(struct dispatcher *d);
+/* dispatcher_attempt_pool.c */
+struct delivery_attempt *dispatcher_take_attempt(struct dispatcher *d);
 void dispatcher_free_finished(struct dispatcher *d);
 void dispatcher_free_spare(struct dispatcher *d);
 void dispatcher_free_spare_recording(struct dispatcher *d);

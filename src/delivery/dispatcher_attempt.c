@@ -15,8 +15,6 @@
 
 #define CONNECT_TIMEOUT_MS 5000
 #define TESTS_OF_SEATS 32 /* one seat of so many is for test callbacks */
-#define SPARE_ATTEMPTS 256
-#define SPARE_ATTEMPT_BYTES 8192
 
 /* The part of a bound that healthy lanes may use. They leave a sixteenth to sick lanes, which
  * otherwise could never recover. */
@@ -48,55 +46,11 @@ static bool has_test_seat(const struct dispatcher *d, const struct destination *
 
 static void done(struct exchange *x);
 
-/* Takes an attempt for reuse, empty except for its six buffers' memory: allocating them for each
- * attempt was a tenth of the loop's work for it. */
-static struct delivery_attempt *attempt_take(struct dispatcher *d)
-{
-    struct link *link = d->attempts.spare.last; /* the one used last is most likely in the cache */
-    if (!link)
-        return xcalloc(1, sizeof(struct delivery_attempt));
-    list_remove(&d->attempts.spare, link);
-    struct delivery_attempt *t = CONTAINER_OF(link, struct delivery_attempt, link);
-    struct callback_request request = t->request;
-    struct buf request_headers = t->x.request_headers, response = t->x.response_headers,
-               response_body = t->x.response_body;
-    buf_clear(&request.headers);
-    buf_clear(&request.body);
-    buf_clear(&request.target);
-    *t = (struct delivery_attempt){.request = request};
-    t->x.request_headers = request_headers;
-    t->x.response_headers = response;
-    t->x.response_body = response_body;
-    return t;
-}
-
-static void attempt_free(struct delivery_attempt *t)
-{
-    exchange_free_results(&t->x);
-    request_free(&t->request);
-    free(t);
-}
-
-/* Keeps the attempt for reuse, unless enough are kept or its memory has grown large. */
-static void attempt_give(struct dispatcher *d, struct delivery_attempt *t)
-{
-    const struct callback_request *r = &t->request;
-    size_t bytes = r->headers.capacity + r->body.capacity + r->target.capacity +
-                   t->x.request_headers.capacity + t->x.response_headers.capacity +
-                   t->x.response_body.capacity;
-    app_unref(t->app);
-    t->link = (struct link){0};
-    if (d->attempts.spare.count < SPARE_ATTEMPTS && bytes <= SPARE_ATTEMPT_BYTES)
-        list_push(&d->attempts.spare, &t->link);
-    else
-        attempt_free(t);
-}
-
 static struct delivery_attempt *attempt_new(struct dispatcher *d, struct app *app,
                                             const struct url *url,
                                             const struct request_source *from)
 {
-    struct delivery_attempt *t = attempt_take(d);
+    struct delivery_attempt *t = dispatcher_take_attempt(d);
     t->dispatcher = d;
     t->app = app;
     t->at_wall_ms = d->runtime->wall_ms(d->runtime);
@@ -384,6 +338,7 @@ static void finish(struct dispatcher *d, struct delivery_attempt *t)
     struct lane_now now = dispatcher_now(d);
     struct buf url = {0};
     let_seats_go(d, t);
+    hold_end(&lane->hold, t->ends_mono_ms - t->x.timeout_ms);
     dispatcher_count(d, t, &now);
     judge_lane(d, t, &now);
     dispatcher_judge_destination(d, t);
@@ -414,8 +369,10 @@ static void finish(struct dispatcher *d, struct delivery_attempt *t)
 static void finish_test(struct dispatcher *d, struct delivery_attempt *t)
 {
     struct delivery_test *test = t->test;
+    test->fault = t->x.local_fault;
     let_seats_go(d, t);
-    dispatcher_count_attempt(d, t);
+    if (!test->fault)
+        dispatcher_count_attempt(d, t);
     if (!t->destination->dead)
         dispatcher_wake_blocked(d, t->destination);
     dispatcher_let_destination_go(d, t->destination);
@@ -462,6 +419,8 @@ static void give_back(struct dispatcher *d, struct delivery_attempt *t)
     let_seats_go(d, t);
     leases_end(d->delivery->leases, t->lane->no);
     dispatcher_end_probe(t);
+    if (!t->destination->dead)
+        dispatcher_wake_blocked(d, t->destination);
     lane_finish(t->lane, t->callback, LANE_FINISH_CANCELLED, 0, &now);
     dispatcher_let_destination_go(d, t->destination);
     dispatcher_touch(d, t->lane);
@@ -474,39 +433,19 @@ static void done(struct exchange *x)
     CHECK_MAGIC(d, DISPATCHER_MAGIC);
     list_remove(&d->attempts.under_way, &t->link);
     list_push(&d->attempts.finished, &t->link);
-    if (x->is_withheld) {
+    hide_secrets(x, t->request.sig);
+    if (x->local_fault)
+        dispatcher_note_local_fault(d, t);
+    if (x->is_withheld || (x->local_fault && !t->test)) {
         give_back(d, t);
         return;
     }
-    hide_secrets(x, t->request.sig);
     if (x->class == ATTEMPT_OK && t->app->success_answer.rule != SUCCESS_ANY)
         judge_answer(t);
     if (t->test)
         finish_test(d, t);
     else
         finish(d, t);
-}
-
-void dispatcher_free_finished(struct dispatcher *d)
-{
-    struct link *link = d->attempts.finished.first;
-    d->attempts.finished = (struct list){0};
-    while (link) {
-        struct delivery_attempt *t = CONTAINER_OF(link, struct delivery_attempt, link);
-        link = link->next;
-        attempt_give(d, t);
-    }
-}
-
-void dispatcher_free_spare(struct dispatcher *d)
-{
-    struct link *link = d->attempts.spare.first;
-    d->attempts.spare = (struct list){0};
-    while (link) {
-        struct delivery_attempt *t = CONTAINER_OF(link, struct delivery_attempt, link);
-        link = link->next;
-        attempt_free(t);
-    }
 }
 
 /* --- without an exchange ------------------------------------------------------------------ */

@@ -131,8 +131,10 @@ static void reopen(struct dispatcher *d, struct destination *to, int64_t now_mon
 
 void dispatcher_end_probe(struct delivery_attempt *t)
 {
-    if (t->is_probe)
-        destination_end_probe(t->destination, t->lane);
+    if (!t->is_probe)
+        return;
+    destination_end_probe(t->destination, t->lane);
+    schedule_probe(t->dispatcher, t->destination);
 }
 
 void dispatcher_judge_destination(struct dispatcher *d, struct delivery_attempt *t)

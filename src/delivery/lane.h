@@ -15,6 +15,7 @@
 #include "delivery/destination.h"
 #include "delivery/inflight.h"
 #include "delivery/lane_health.h"
+#include "delivery/lane_hold.h"
 #include "delivery/lane_pace.h"
 #include "delivery/lane_scans.h"
 #include "delivery/lane_state.h"
@@ -125,6 +126,7 @@ struct lane {
     struct lane_scans scans;
 
     struct lane_pace pace;
+    struct lane_hold hold;
     struct lane_probe probe;
     struct lane_contact contact;
     struct lane_reported reported;
@@ -140,9 +142,9 @@ struct lane *lane_new(lane_no no, struct lane_shared *shared, const struct lane_
 void lane_free(struct lane *lane); /* must hold nothing and be at no destination */
 enum lane_mode lane_mode(const struct lane *lane);
 /* True for a lane that gives way to healthy ones and shares the bounded seats of sick lanes: it
- * fails, or is quiet, or has never answered and has an attempt under way already. Without the last
- * two rules a few hundred receivers that accept and never answer would take every seat before their
- * first time-out. */
+ * fails, or cannot be tried, or is quiet, or has never answered and has an attempt under way
+ * already. Without the last two rules a few hundred receivers that accept and never answer would
+ * take every seat before their first time-out. */
 bool lane_is_sick(const struct lane *lane);
 int32_t lane_ram_goal(const struct lane *lane);
 int32_t lane_queued(const struct lane *lane);

@@ -32,10 +32,11 @@ static int64_t mono_of(int64_t wall_ms, const struct lane_now *now)
     return wall_ms <= now->wall_ms ? now->mono_ms : now->mono_ms + (wall_ms - now->wall_ms);
 }
 
-/* When the pause of a Retry-After and the rate allow the next attempt. */
+/* When the pause of a Retry-After, the rate and a fault of this machine allow the next attempt. */
 static int64_t start_mono_ms(const struct lane *lane, const struct lane_now *now)
 {
-    return pace_next_mono_ms(&lane->pace, lane->settings.rate_per_second, now->mono_ms);
+    return later(pace_next_mono_ms(&lane->pace, lane->settings.rate_per_second, now->mono_ms),
+                 hold_next_mono_ms(&lane->hold, lane->in_flight));
 }
 
 static struct lane_decision page(enum lane_page_kind kind, uint32_t limit, int64_t until_ms)
@@ -82,7 +83,9 @@ static struct lane_decision decide_open(const struct lane *lane, const struct la
     struct lane_decision d = act(LANE_WAIT);
     if (lane->scans.next_due_ms != INT64_MAX &&
         fill(lane, now, means,
-             later(mono_of(lane->scans.next_due_ms, now), lane->pace.paused_until_mono_ms), &d))
+             later(later(mono_of(lane->scans.next_due_ms, now), lane->pace.paused_until_mono_ms),
+                   hold_next_mono_ms(&lane->hold, lane->in_flight)),
+             &d))
         return d;
     wake_by(&d, retries_earliest(&lane->retries));
     if (lane_queued(lane) == 0)
@@ -92,7 +95,7 @@ static struct lane_decision decide_open(const struct lane *lane, const struct la
         window_allowance(&lane->window, lane->settings.max_concurrency, now->mono_ms);
     if (start_at > now->mono_ms)
         wake_by(&d, start_at);
-    else if (lane->in_flight >= allowance)
+    else if (lane->in_flight >= hold_allowance(&lane->hold, allowance))
         ; /* decided again when one of them ends */
     else if (!destination_has_seat(lane->destination))
         d.needs |= LANE_NEEDS_DESTINATION;
