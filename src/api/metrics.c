@@ -176,6 +176,12 @@ static void print_delivery(struct buf *to, const struct delivery_numbers *n)
     for (int k = 0; k < ATTEMPT_CLASSES; k++)
         buf_printf(to, "postbackd_attempts_total{result=\"%s\"} %lld\n",
                    attempt_class_name((enum attempt_class)k), (long long)n->attempts[k]);
+    buf_add_c(to, "# HELP postbackd_attempts_not_made_total Attempts that a fault of this machine "
+                  "prevented, by cause; the callbacks wait.\n"
+                  "# TYPE postbackd_attempts_not_made_total counter\n");
+    for (int k = LOCAL_FAULT_NONE + 1; k < LOCAL_FAULTS; k++)
+        buf_printf(to, "postbackd_attempts_not_made_total{cause=\"%s\"} %lld\n",
+                   local_fault_name((enum local_fault)k), (long long)n->local_faults[k]);
 }
 
 /* Where the daemon's memory is. What is left of the resident part is the program itself, the

@@ -17,6 +17,7 @@ static void check(struct json_writer *w, const char *name, struct str detail)
 }
 
 #define REFUSAL_TOLD_MS 60000
+#define LOCAL_FAULT_TOLD_MS 60000
 
 static bool is_refusing(const struct store_numbers *n)
 {
@@ -62,6 +63,33 @@ static void warn_providers(struct json_writer *w, size_t down, struct str name)
     buf_free(&text);
 }
 
+/* 0: none of late. */
+static enum local_fault latest_local_fault(struct call *c, struct delivery_numbers *ret)
+{
+    enum local_fault latest = LOCAL_FAULT_NONE;
+    delivery_get_numbers(c->api->options.delivery, ret);
+    int64_t latest_ms = call_now_ms(c) - LOCAL_FAULT_TOLD_MS;
+    for (int f = LOCAL_FAULT_NONE + 1; f < LOCAL_FAULTS; f++) {
+        if (ret->local_fault_ms[f] <= latest_ms)
+            continue;
+        latest = (enum local_fault)f;
+        latest_ms = ret->local_fault_ms[f];
+    }
+    return latest;
+}
+
+static void warn_local_fault(struct json_writer *w, enum local_fault fault,
+                             const struct delivery_numbers *n)
+{
+    struct buf text = {0};
+    buf_printf(&text,
+               "Callbacks cannot be sent because of a fault of this machine. %s They wait, and no "
+               "endpoint is suspended for this. %s Attempts that were not made: %lld.",
+               local_fault_text(fault), local_fault_fix(fault), (long long)n->local_faults[fault]);
+    check(w, "local_fault", buf_str(&text));
+    buf_free(&text);
+}
+
 /* What is not wrong yet, but will be in days; and what is wrong for a part of the requests. */
 static void warn(struct json_writer *w, struct call *c, const struct store_numbers *n)
 {
@@ -74,9 +102,11 @@ static void warn(struct json_writer *w, struct call *c, const struct store_numbe
     int64_t disabled = directory_count_disabled_endpoints(c->api->options.directory);
     struct str provider = STR_NONE;
     size_t providers = oidc_count_down(c->api->options.oidc, &c->r->arena, &provider);
+    struct delivery_numbers delivery;
+    enum local_fault fault = latest_local_fault(c, &delivery);
     bool replica = n->replica == STORE_REPLICA_AWAY || n->replica == STORE_REPLICA_BEHIND;
     if (!listener && s.clients_expiring == 0 && !replica && !clusters && disabled == 0 &&
-        !is_refusing(n) && n->scrub_damaged == 0 && providers == 0)
+        !is_refusing(n) && n->scrub_damaged == 0 && providers == 0 && !fault)
         return;
     json_key_array(w, "Warnings");
     if (listener) {
@@ -121,6 +151,8 @@ static void warn(struct json_writer *w, struct call *c, const struct store_numbe
         warn_damaged(w, n);
     if (providers > 0)
         warn_providers(w, providers, provider);
+    if (fault)
+        warn_local_fault(w, fault, &delivery);
     json_end_array(w);
     buf_free(&text);
 }

@@ -45,6 +45,14 @@ static void test_done(struct task *task)
         arena_free(&arena);
         return;
     }
+    if (t->test.fault) {
+        call_answer_problem(t->c, 503,
+                            "This service could not send the test callback; the fault is its own, "
+                            "not the receiver's. %s",
+                            local_fault_text(t->test.fault));
+        arena_free(&arena);
+        return;
+    }
     struct json_writer *w = call_begin_object(t->c);
     json_key_string(w, "RewardId", t->test.event.event_id);
     render_attempt_members(t->c, w, &t->test.attempt, &t->test.event, t->c->app);
