@@ -37,6 +37,7 @@
  * wait for their clients are closed (http/room.c), and who takes a place of that sixteenth is
  * answered 503 unless known by key or session, or a probe. */
 #define LIMIT_CONNECTIONS_PER_LOOP 8192
+#define LIMIT_CONNECTIONS_REFUSED_PER_LOOP 64 /* beyond them, while they are told so */
 #define LIMIT_CONNECTIONS_PER_ADDRESS (LIMIT_CONNECTIONS_PER_LOOP / 4)
 /* Bodies of requests: 413 beyond. Events have LIMIT_REQUEST_BODY_BYTES. */
 #define LIMIT_PUBLIC_BODY_BYTES (16 << 10) /* where nobody is known: signing in, links */
@@ -148,6 +149,11 @@
 #define LIMIT_SUCCESS_FIELD_BYTES 256
 #define LIMIT_URL_MACROS 32        /* of one callback URL */
 #define LIMIT_URL_SENT_BYTES 16384 /* with values in place of its macros, the longest there are */
+
+/* File descriptors that are no connections of a loop: of the store, of Kafka and mail, of webhooks
+ * to operators. With a lower RLIMIT_NOFILE than all bounds need, the connections share the rest
+ * (daemon/descriptors.c). */
+#define LIMIT_DESCRIPTORS_OF_THE_STORE 512
 
 /* Connections out, per loop: beyond, idle ones are closed first, then those that only read the rest
  * of a body, then an attempt waits. */

@@ -13,14 +13,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Thousands of connections: take every descriptor that the limits allow. */
-static void raise_descriptor_limit(void)
+/* Thousands of connections: take every descriptor that the limits allow. Returns how many those
+ * are. */
+static int64_t raise_descriptor_limit(void)
 {
     struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
-        limit.rlim_cur = limit.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &limit);
-    }
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return INT64_MAX;
+    struct rlimit raised = {.rlim_cur = limit.rlim_max, .rlim_max = limit.rlim_max};
+    if (limit.rlim_cur < limit.rlim_max && setrlimit(RLIMIT_NOFILE, &raised) == 0)
+        limit = raised;
+    return limit.rlim_cur < INT64_MAX ? (int64_t)limit.rlim_cur : INT64_MAX;
 }
 
 /* SQLite does not say which limit a write has met, so this says it before. */
@@ -82,7 +85,7 @@ int command_serve(struct settings *s)
     if (o.store_directory)
         warn_of_file_limit();
     umask(077); /* the store holds people's ids: nobody else's to read */
-    raise_descriptor_limit();
+    o.descriptors = raise_descriptor_limit();
     forbid_core_dumps();
     settings_wipe_environment(environ);
     struct serve_settings running = {.first = s};

@@ -17,6 +17,7 @@
 #include "daemon/notify_operations.h"
 #include "daemon/open_store.h"
 #include "daemon/peer_changes.h"
+#include "daemon/servers.h"
 #include "daemon/signals.h"
 #include "daemon/supervisor.h"
 #include "daemon/watch.h"
@@ -161,6 +162,7 @@ static bool make_oidc(struct daemon *d, char **ret_why)
 static bool make_senders(struct daemon *d, char **ret_why)
 {
     static char agent[64];
+    d->descriptors = descriptors_share(d->options.descriptors, (size_t)d->options.loops);
     snprintf(agent, sizeof agent, "postbackd/%s", d->options.version);
     struct sender_options options = {
         .rules = d->options.rules,
@@ -171,7 +173,7 @@ static bool make_senders(struct daemon *d, char **ret_why)
         .proxy = d->options.proxy,
         .user_agent = agent,
         .http2 = d->options.http2,
-        .connections_max = LIMIT_CONNECTIONS_OUT_PER_LOOP,
+        .connections_max = (int32_t)d->descriptors.out_per_loop,
         .idle_per_destination = LIMIT_IDLE_CONNECTIONS_PER_DESTINATION,
         .idle_ms = LIMIT_IDLE_CONNECTION_OUT_MS,
     };
@@ -269,7 +271,7 @@ static void make_delivery(struct daemon *d)
         .store = d->store,
         .directory = d->directory,
         .schedule = d->options.schedule,
-        .allowance_total = LIMIT_EXCHANGES_PER_LOOP,
+        .allowance_total = d->descriptors.attempts_per_loop,
         .disable_lane = disable_lane,
         .on_lane_state = on_lane_state,
         .on_certificate = on_certificate,
@@ -338,36 +340,6 @@ static void make_api(struct daemon *d)
     });
 }
 
-static size_t body_tick_bytes(void *context)
-{
-    const struct loop_thread *thread = context;
-    const struct daemon *d = thread->daemon;
-    bool behind = delivery_is_behind(d->delivery, (size_t)(thread - d->loop_threads));
-    return behind ? LIMIT_BODY_TICK_BEHIND_BYTES : SIZE_MAX;
-}
-
-static void make_servers(struct daemon *d)
-{
-    for (size_t i = 0; i < d->loop_thread_count; i++) {
-        struct loop_thread *thread = &d->loop_threads[i];
-        thread->api = api_loop_new(d->api, thread->loop);
-        struct http_server_options options = {
-            .handle = api_handle,
-            .headers_in = api_headers_in,
-            .context = thread->api,
-            .body_tick_bytes = body_tick_bytes,
-            .body_context = thread,
-            .listen_fd = d->listen_fd,
-            .tls_context = d->tls,
-            .access_log = d->access_log,
-            .trusted_proxies = d->options.trusted_proxies,
-            .trusted_proxy_count = d->options.trusted_proxy_count,
-            .buffers_max_bytes = http_buffers_part(d->loop_thread_count),
-        };
-        thread->server = http_server_new(thread->loop, &options);
-    }
-}
-
 static void *run_loop(void *context)
 {
     struct loop_thread *thread = context;
@@ -429,7 +401,7 @@ struct daemon *daemon_start(const struct daemon_options *options, char **ret_why
     }
     make_delivery(d);
     make_api(d);
-    make_servers(d);
+    servers_make(d);
     start_threads(d);
     return d;
 }

@@ -47,6 +47,7 @@ struct daemon_options {
     struct str master_key;        /* absent: the key file */
     struct str second_master_key; /* absent: none */
     int32_t loops;
+    int64_t descriptors; /* RLIMIT_NOFILE */
     int32_t reads_per_minute;
     struct str operations_url;   /* the operator's; absent: none */
     struct str operations_email; /* likewise */

@@ -3,6 +3,7 @@
 
 #include "base/waiter.h"
 #include "daemon/daemon.h"
+#include "daemon/descriptors.h"
 #include "daemon/peer_changes.h"
 #include "net/loop.h"
 
@@ -52,6 +53,7 @@ struct daemon {
     struct tls_authorities *authorities;
     int listen_fd;
     struct access_log *access_log; /* NULL: none */
+    struct descriptor_shares descriptors;
     struct loop_thread *loop_threads;
     size_t loop_thread_count;
     struct peer_changes peer_changes;

@@ -29,6 +29,8 @@ static const struct {
          "Start the resolver, or name another one with --dns-server."},
     [LOCAL_FAULT_PROXY] = {"proxy", "The proxy (--proxy) does not take connections.",
                            "Start the proxy, or correct the URL and the credentials of --proxy."},
+    [LOCAL_FAULT_CONNECTIONS] = {"connections", "All connections to receivers are in use.",
+                                 "Raise --loops, or the limit of open files."},
 };
 
 const char *local_fault_name(enum local_fault f)

@@ -14,8 +14,9 @@ enum local_fault {
     LOCAL_FAULT_ROUTE,        /* ENETUNREACH, and there is no route to the Internet at all */
     LOCAL_FAULT_NAME_SERVERS, /* this machine's name servers do not answer anything */
     LOCAL_FAULT_PROXY,        /* --proxy */
+    LOCAL_FAULT_CONNECTIONS,  /* all connections of the loop were in use until the deadline */
 };
-#define LOCAL_FAULTS 8
+#define LOCAL_FAULTS 9
 
 const char *local_fault_name(enum local_fault f); /* "descriptors"; not for LOCAL_FAULT_NONE */
 /* A sentence for operators: what is missing. */

@@ -18,8 +18,6 @@
 #define ACCEPTS_PER_EVENT 16 /* the rest goes to other loops, or to the next tick */
 #define ACCEPT_PAUSE_MS 100
 #define COMPLAIN_EVERY_MS 10000
-/* Beyond the bound some more are kept for as long as it takes to say 503. */
-#define REFUSED_AT_ONCE 64
 
 static void listen_again(struct timer *timer)
 {
@@ -43,8 +41,8 @@ static void pause_accepting(struct http_server *s, int error)
 static void take_connection(struct http_server *s, int fd, const struct endpoint *peer)
 {
     bool reserved = false, full = !server_make_place(s, &peer->address, &reserved);
-    if (full &&
-        (s->options.tls_context || s->open >= s->options.connections_max + REFUSED_AT_ONCE)) {
+    if (full && (s->options.tls_context ||
+                 s->open >= s->options.connections_max + LIMIT_CONNECTIONS_REFUSED_PER_LOOP)) {
         close(fd);
         return;
     }

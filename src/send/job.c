@@ -242,6 +242,7 @@ static void settle_late(struct job *job)
     const char *at = buf_c(&where);
     switch (job->phase) {
     case JOB_WAITING:
+        job->x->local_fault = LOCAL_FAULT_CONNECTIONS;
         job_settle(job, ATTEMPT_TIMEOUT,
                    "All %d connections of this sender were in use for %g s; nothing was sent",
                    (int)job->sender->options.connections_max, s);
