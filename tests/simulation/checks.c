@@ -13,10 +13,10 @@
 const char *checker_name(enum checker c)
 {
     static const char *const names[CHECKERS] = {
-        "lost",  "tries",  "dead",    "skipped",  "window",      "suspended", "dead_host",
-        "wait",  "final",  "at_once", "reversal", "retry_after", "early",     "counters",
-        "hot",   "books",  "resend",  "memory",   "erased",      "statement", "torn",
-        "order", "slowed", "clock",   "given_up", "gone"};
+        "lost",  "tries",  "dead",    "skipped",  "window",      "suspended",  "dead_host",
+        "wait",  "final",  "at_once", "reversal", "retry_after", "early",      "counters",
+        "hot",   "books",  "resend",  "memory",   "erased",      "statement",  "torn",
+        "order", "slowed", "clock",   "given_up", "gone",        "local_fault"};
     return names[c];
 }
 
@@ -107,7 +107,9 @@ static void check_callback(struct sim *sim, const struct callback *c, const stru
     if (w->original_no && !sim_witness(sim, c->account_no, w->original_no)->was_final)
         sim_found(sim, CHECK_REVERSAL, "account %u event %llu reverses one that is not final",
                   c->account_no, no);
-    int64_t waited_ms = sim->mono_ms - at_least(w->accepted_mono_ms, sim->life_began_ms);
+    /* after a fault of this machine the lanes are tried in turn */
+    int64_t began_ms = at_least(sim->fault_until_ms + FAULT_GRACE_MS, sim->life_began_ms);
+    int64_t waited_ms = sim->mono_ms - at_least(w->accepted_mono_ms, began_ms);
     if (w->steady && !w->seen && waited_ms > sim->wait_bound_ms)
         sim_found(sim, CHECK_WAIT, "account %u event %llu to a healthy receiver waited %lld ms",
                   c->account_no, no, (long long)waited_ms);
@@ -180,19 +182,23 @@ void checks_starting(struct sim *sim, const struct delivery_attempt *t, int loop
     check_callback(sim, t->callback, w);
     check_lane(sim, t, l, loop);
     check_order(sim, t->callback, w, l);
-    w->under_way = w->seen = true;
-    w->asked_meanwhile = w->owed = false;
+    checks_held(sim, t, loop);
+    w->under_way = true;
     w->starts++;
+    l->under_way++;
+    sim->hosts[url_host(t->x.url)].probes += t->is_probe;
+    if (t->x.local_fault)
+        return;
+    w->seen = true;
+    w->asked_meanwhile = w->owed = false;
     w->run_starts++;
     w->last_start_ms = sim->mono_ms;
-    l->under_way++;
     if (l->under_way > sim->most_at_once)
         sim->most_at_once = l->under_way;
     l->try_is_probe = t->lane->window.suspended;
     l->probe_ms = t->lane->window.probe_mono_ms;
     if (t->is_shut && t->callback->manual)
         l->resent_ms = sim->mono_ms;
-    sim->hosts[url_host(t->x.url)].probes += t->is_probe;
 }
 
 /* --- a try ends ------------------------------------------------------------------------------- */
@@ -224,13 +230,20 @@ struct ending checks_ending(struct sim *sim, const struct delivery_attempt *t, i
         .speaks_of_host = destination_is_judged_by(class),
         .pause_ms = asked_pause(t),
         .destination = t->destination,
+        .is_local = t->x.local_fault != LOCAL_FAULT_NONE,
+        .window = t->lane->window,
+        .failed_run = t->destination->failed_run,
     };
     e.answered = !e.speaks_of_host && class != ATTEMPT_TIMEOUT && class != ATTEMPT_RESET;
     l->under_way--;
-    checks_follow_gone(sim, t, l);
-    sim->ends[class]++;
+    if (!e.is_local) {
+        checks_follow_gone(sim, t, l);
+        sim->ends[class]++;
+    }
     sim->hosts[e.host].probes -= e.is_probe;
-    sim_witness(sim, e.account_no, e.event_no)->under_way = false;
+    struct witness *w = sim_witness(sim, e.account_no, e.event_no);
+    w->under_way = false;
+    w->starts -= e.is_local;
     return e;
 }
 
@@ -306,6 +319,10 @@ static void measure(struct sim *sim, const struct ending *e)
 
 void checks_ended(struct sim *sim, const struct ending *e)
 {
+    if (e->is_local) {
+        checks_fault_ended(sim, e);
+        return;
+    }
     measure(sim, e);
     follow_lane(sim, e);
     follow_host(sim, e);
@@ -342,7 +359,8 @@ static void check_given_up(struct sim *sim, const struct outcome *o, const struc
     const struct lane_witness *l = &sim->lanes[o->lane];
     int64_t whole_ms = whole_schedule_ms(sim);
     int64_t most_ms = whole_ms < DAY ? whole_ms : DAY;
-    int64_t since_ms = at_least(at_least(l->answered_ms, l->moved_ms), sim->life_began_ms);
+    int64_t since_ms =
+        at_least(at_least(l->answered_ms, l->moved_ms), at_least(l->fault_ms, sim->life_began_ms));
     if (sim->mono_ms - since_ms < most_ms)
         sim_found(sim, CHECK_GIVEN_UP,
                   "account %u event %llu is given up, its lane %llu is down "

@@ -43,6 +43,8 @@ const struct plant plants[] = {
     {"disabled_lane_tries", CHECK_GONE},
     {"skips_what_waits_for_enabling", CHECK_SKIPPED},
     {"resend_adds_an_attempt", CHECK_TRIES},
+    {"local_fault_judges_the_lane", CHECK_LOCAL_FAULT},
+    {"local_fault_tried_again_at_once", CHECK_LOCAL_FAULT},
 };
 const size_t plant_count = ARRAY_LEN(plants);
 
@@ -153,6 +155,17 @@ WRAP(bool, window_failed, struct window *w, int64_t now_mono_ms, struct rng *rng
     if (is("probes_without_spacing"))
         w->probe_mono_ms = now_mono_ms + 1000;
     return suspended;
+}
+
+WRAP(void, hold_begin, struct lane_hold *h, int32_t in_flight, int64_t until_mono_ms,
+     int64_t now_mono_ms)
+{
+    struct lane *lane = CONTAINER_OF(h, struct lane, hold);
+    if (is("local_fault_judges_the_lane"))
+        (void)window_failed(&lane->window, now_mono_ms, &sim_now->loops[0].rng);
+    if (is("local_fault_tried_again_at_once"))
+        until_mono_ms = now_mono_ms + 100;
+    __real_hold_begin(h, in_flight, until_mono_ms, now_mono_ms);
 }
 
 WRAP(bool, destination_grants_probe, const struct destination *d, const struct lane *lane,

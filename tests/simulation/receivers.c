@@ -134,13 +134,25 @@ static void ends(struct moment *m)
     checks_ended(sim, &ending);
 }
 
+/* As the sender finds it: at once, or after it has waited for name servers. */
+static struct answer prevented(struct sim *sim)
+{
+    return fails(sim, ATTEMPT_REFUSED, sim_chance(sim, 2) ? 2 : 3 * SECOND);
+}
+
+static bool is_prevented(struct sim *sim)
+{
+    return sim->mono_ms < sim->fault_until_ms && sim_chance(sim, sim->fault_one_in);
+}
+
 static void start(struct dispatcher_runtime *runtime, struct exchange *x)
 {
     struct sim_loop *loop = loop_of(runtime);
     struct sim *sim = loop->sim;
     struct host *host = &sim->hosts[url_host(x->url)];
+    x->local_fault = is_prevented(sim) ? LOCAL_FAULT_DESCRIPTORS : LOCAL_FAULT_NONE;
     checks_starting(sim, CONTAINER_OF(x, struct delivery_attempt, x), (int)(loop - sim->loops));
-    struct answer a = answer(sim, host, host->behaviour);
+    struct answer a = x->local_fault ? prevented(sim) : answer(sim, host, host->behaviour);
     if (a.after_ms >= x->timeout_ms)
         a = (struct answer){ATTEMPT_TIMEOUT, 0, x->timeout_ms, -1};
     x->class = a.class;

@@ -71,6 +71,7 @@ void scenario_choose(struct sim *sim)
                         : sim->seed % 10 == 0  ? 80
                                                : 12;
     sim->clock.moves = sim->seed % 4 == 1;
+    sim->has_local_faults = sim->seed % 4 == 3;
     sim->loop_count = (size_t)between(sim, 1, SIM_LOOPS_MAX);
     sim->app_count = (uint32_t)between(sim, most_apps / 3, most_apps);
     sim->host_count = sim->app_count + (size_t)between(sim, 1, 3 * most_apps);
@@ -331,9 +332,20 @@ static void pass_time(struct sim *sim)
     sim_run(sim, for_ms);
 }
 
+/* This machine lacks descriptors, a route or name servers: for most tries, or for some. */
+static void step_local_fault(struct sim *sim)
+{
+    int64_t for_ms = sim_chance(sim, 3) ? 3 * HOUR : sim_chance(sim, 2) ? MINUTE : 5 * SECOND;
+    sim->fault_until_ms = sim->mono_ms + sim_below(sim, for_ms);
+    sim->fault_one_in = sim_chance(sim, 2) ? 1 : between(sim, 2, 5);
+    sim_trace(sim, "a local fault for %lld ms", (long long)(sim->fault_until_ms - sim->mono_ms));
+}
+
 static void step(struct sim *sim)
 {
     int64_t what = sim_below(sim, 103);
+    if (sim->has_local_faults && sim_chance(sim, 30))
+        step_local_fault(sim);
     if (what == 0 && sim_chance(sim, 10)) {
         step_flood(sim);
     } else if (what < 40) {
@@ -466,6 +478,7 @@ void scenario_run(struct sim *sim)
     /* A 410 whose mark is still on its way would undo the mending. */
     for (size_t i = 0; i < sim->host_count; i++)
         sim->hosts[i].behaviour = HOST_UP;
+    sim->fault_until_ms = 0;
     sim_run(sim, MINUTE);
     mend_clock(sim);
     mend(sim);

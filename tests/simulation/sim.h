@@ -94,6 +94,9 @@ struct lane_witness {
     int64_t judged_ms; /* when that was last moved */
     int64_t moved_ms;  /* its URL */
     int64_t resent_ms; /* when a resend was last tried while it was shut */
+    int64_t fault_ms;  /* monotonic: when a fault of this machine last prevented a try */
+    int64_t held_ms;   /* no try before that, for the same, unless others are under way */
+    int held_loop;
     int64_t paused_ms, pause_asked_ms; /* Retry-After */
     int64_t asked_until_ms;            /* by it, in whichever life */
     int paused_loop;
@@ -137,8 +140,9 @@ enum checker {
     CHECK_CLOCK,
     CHECK_GIVEN_UP,
     CHECK_GONE,
+    CHECK_LOCAL_FAULT,
 };
-#define CHECKERS 26
+#define CHECKERS 27
 const char *checker_name(enum checker c);
 
 /* --- the store (late_store.c) ---------------------------------------------------------------- */
@@ -269,6 +273,9 @@ struct sim {
     bool crash_due;
     int64_t life_began_ms, life_forward_ms; /* the clock's jumps forward until then */
     int64_t wait_bound_ms;
+    bool has_local_faults;
+    int64_t fault_until_ms;        /* monotonic: until then this machine has a fault */
+    int64_t fault_one_in;          /* and one in so many tries is prevented */
     int64_t ends[ATTEMPT_CLASSES]; /* in this life */
 
     int64_t attempts, crashes, events, resends, erasures, torn;
@@ -372,7 +379,13 @@ struct ending {
     struct destination *destination;
     struct lane *at;
     int loop;
+    bool is_local;        /* it was not made, by a fault of this machine */
+    struct window window; /* before it ended */
+    int32_t failed_run;   /* of the destination; likewise */
 };
+/* checks_local_fault.c: of tries that a fault of this machine prevents */
+void checks_held(struct sim *sim, const struct delivery_attempt *t, int loop);
+void checks_fault_ended(struct sim *sim, const struct ending *e);
 struct ending checks_ending(struct sim *sim, const struct delivery_attempt *t, int loop);
 void checks_ended(struct sim *sim, const struct ending *e);
 void checks_recorded(struct sim *sim, const struct outcome *o); /* delivery says so */
@@ -384,6 +397,7 @@ void checks_resent(struct sim *sim, uint32_t account_no, uint64_t event_no, bool
 void checks_crashed(struct sim *sim); /* what delivery forgot, the checkers forget */
 void checks_counters(struct sim *sim);
 void checks_at_end(struct sim *sim);
+#define FAULT_GRACE_MS (10 * SECOND)
 /* checks_gone.c */
 void checks_follow_gone(const struct sim *sim, const struct delivery_attempt *t,
                         struct lane_witness *l);
