@@ -117,6 +117,7 @@ void world_start(struct dispatcher_runtime *o, struct exchange *x)
         a.status = 0;
     }
     x->class = a.class;
+    x->local_fault = w->fault;
     x->status = a.status;
     x->retry_after_ms = a.retry_after_ms;
     x->duration_ms = (int32_t)a.after_ms;

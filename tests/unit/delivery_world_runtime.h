@@ -65,6 +65,7 @@ struct world_store_job {
 };
 
 struct world {
+    enum local_fault fault; /* the answer of now is that the attempt was not made */
     int64_t wall_skew_ms, mono_ms;
     int64_t clock_ahead_ms; /* of mono_ms, the time of the tick, until the next tick */
     struct world_loop loops[WORLD_LOOPS_MAX];
