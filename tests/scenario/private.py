@@ -14,6 +14,7 @@ import pytest
 
 CLONE_FS, CLONE_NEWNS, CLONE_NEWNET = 0x200, 0x00020000, 0x40000000
 MS_REC, MS_PRIVATE, MS_REMOUNT = 0x4000, 0x40000, 0x20
+SIOCADDRT, RTF_UP = 0x890B, 0x1
 SIOCSIFADDR, SIOCSIFFLAGS, IFF_UP, IFF_RUNNING = 0x8916, 0x8914, 0x1, 0x40
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -73,6 +74,16 @@ def private_network(*addresses):
                                  socket.inet_aton(address))
                 fcntl.ioctl(s, SIOCSIFADDR, at)
         yield
+
+
+def add_route_to_nowhere():
+    """A default route by the loopback device: what goes to the Internet is lost, without an error."""
+    anywhere = struct.pack("=H14x", socket.AF_INET)
+    device = ctypes.create_string_buffer(b"lo")
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+        route = struct.pack("@L16s16s16sHhLPhPLLH", 0, anywhere, anywhere, anywhere, RTF_UP, 0, 0, 0,
+                            0, ctypes.addressof(device), 0, 0, 0)
+        fcntl.ioctl(s, SIOCADDRT, route)
 
 
 @contextlib.contextmanager

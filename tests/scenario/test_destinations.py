@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from harness import Account, Daemon, Receiver, eventually
-from private import private_network
+from private import add_route_to_nowhere, private_network
 
 FORBIDDEN = {  # name: what it resolves to
     "loopback": "127.0.0.1", "loopback2": "127.8.9.1", "zero": "0.0.0.0", "private10": "10.0.0.5",
@@ -28,10 +28,10 @@ ALIASES = ("10.0.0.5", "172.16.3.4", "192.168.1.1", "169.254.169.254", "100.64.0
 class Names:
     """A DNS server: NAME.test has the addresses of the table; callable ones are asked each time."""
 
-    def __init__(self, table):
+    def __init__(self, table, port=0):
         self.table = table
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self.socket.bind(("127.0.0.1", 0))
+        self.socket.bind(("127.0.0.1", port))
         self.address = "127.0.0.1:%d" % self.socket.getsockname()[1]
         threading.Thread(target=self._run, daemon=True).start()
 
@@ -87,6 +87,7 @@ class Decoy:
 @pytest.fixture(scope="module")
 def net():
     with private_network(*ALIASES):
+        add_route_to_nowhere()  # without one, attempts would not be made at all
         yield
 
 
