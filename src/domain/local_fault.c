@@ -27,7 +27,7 @@ static const struct {
          "The name servers of this machine (resolv.conf, --dns-server) do not "
          "answer.",
          "Start the resolver, or name another one with --dns-server."},
-    [LOCAL_FAULT_PROXY] = {"proxy", "The proxy (--proxy) does not take connections.",
+    [LOCAL_FAULT_PROXY] = {"proxy", "The proxy (--proxy) takes no connections, or not ours.",
                            "Start the proxy, or correct the URL and the credentials of --proxy."},
     [LOCAL_FAULT_CONNECTIONS] = {"connections", "All connections to receivers are in use.",
                                  "Raise --loops, or the limit of open files."},

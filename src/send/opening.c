@@ -129,9 +129,9 @@ static void on_tunnel(struct tunnel *tunnel, int fd, int status)
     close(fd);
     line_poke(s);
     job_print_where(&where, job);
-    /* A proxy that cannot reach the receiver says so; one that says nothing, or asks us who we are,
-     * is at fault itself. */
-    if (status == 0 || status == PROXY_AUTHENTICATION_REQUIRED)
+    /* A proxy that asks who we are is at fault itself. With other answers, or none, it may tell
+     * that it could not reach the receiver. */
+    if (status == PROXY_AUTHENTICATION_REQUIRED)
         job->x->local_fault = LOCAL_FAULT_PROXY;
     if (status == 0)
         job_settle(job, ATTEMPT_RESET, "The proxy on the way to %s ended the connection",

@@ -146,8 +146,10 @@ static void proxies_that_fail(void)
     refused_with("HTTP/1.1 407 Who are you\r\nContent-Length: 3\r\n\r\nwho", false, PATIENCE_MS);
     CHECK_EQ_INT(post.x.class, ATTEMPT_REFUSED);
     CHECK(post_says("the proxy on the way answered 407"));
+    CHECK_EQ_INT(post.x.local_fault, LOCAL_FAULT_PROXY);
     refused_with("", true, PATIENCE_MS);
     CHECK_EQ_INT(post.x.class, ATTEMPT_RESET);
+    CHECK_EQ_INT(post.x.local_fault, LOCAL_FAULT_NONE); /* perhaps the receiver is down */
     refused_with("SSH-2.0-x\r\n\r\n\r\n", false, PATIENCE_MS);
     CHECK_EQ_INT(post.x.class, ATTEMPT_RESET);
     refused_with("HTTP/1.1 2000 OK\r\n\r\n", false, PATIENCE_MS);
@@ -167,6 +169,7 @@ static void proxies_that_fail(void)
     post_to("http://127.0.0.1:9/", 0, 5000);
     CHECK_EQ_INT(post.x.class, ATTEMPT_REFUSED);
     CHECK(post_says("this service's own proxy"));
+    CHECK_EQ_INT(post.x.local_fault, LOCAL_FAULT_PROXY);
     post_close();
 }
 

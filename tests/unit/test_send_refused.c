@@ -7,8 +7,10 @@
 #include "post.h"
 
 #include <net/if.h>
+#include <net/route.h>
 #include <sched.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 
 #define OK_EMPTY "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 #define PRIVATE "10.1.2.3"
@@ -21,6 +23,7 @@ static const struct name_record records[] = {
     {.name = "public.test", .addresses = {PUBLIC}, .ttl_s = 300},
     {.name = "mapped.test", .addresses = {"::ffff:10.1.2.3"}, .ttl_s = 300},
     {.name = "six.test", .addresses = {"fd00::1"}, .ttl_s = 300},
+    {.name = "half.test", .addresses = {"8.8.8.8", "127.0.0.1"}, .ttl_s = 300},
     {.name = "empty.test"},
     {.name = "silent.test", .rcode = -1},
     {0},
@@ -168,6 +171,47 @@ static void unreachable(void)
     post_to("http://8.8.8.8/", 0, 3000);
     CHECK_EQ_INT(post.x.class, ATTEMPT_REFUSED);
     CHECK(post_says("no route"));
+    CHECK_EQ_INT(post.x.local_fault, LOCAL_FAULT_ROUTE); /* there is none at all */
+    post_close();
+}
+
+/* What the network answers for one address counts, not what this machine lacks for another. */
+static void one_address_answers(void)
+{
+    post_open("127.0.0.0/8", NULL, server.where);
+    post_to("http://half.test:1/", 0, 3000);
+    CHECK_EQ_INT(post.x.class, ATTEMPT_REFUSED);
+    CHECK(post_says("nothing listens"));
+    CHECK_EQ_INT(post.x.local_fault, LOCAL_FAULT_NONE);
+    post_close();
+}
+
+/* A default route for IPv4: a receiver that only has IPv6 is at fault itself. Comes last, as the
+ * route stays. */
+static void with_a_route_the_receiver_is_at_fault(void)
+{
+    struct rtentry route = {.rt_flags = RTF_UP, .rt_dev = (char[]){"lo"}};
+    route.rt_dst.sa_family = route.rt_gateway.sa_family = route.rt_genmask.sa_family = AF_INET;
+    int fd = socket(AF_INET, SOCK_DGRAM, 0);
+    ASSERT(ioctl(fd, SIOCADDRT, &route) == 0);
+    close(fd);
+    post_open(NULL, NULL, server.where);
+    post_to("http://[2606:4700::1]/", 0, 3000);
+    CHECK_EQ_INT(post.x.class, ATTEMPT_REFUSED);
+    CHECK_EQ_INT(post.x.local_fault, LOCAL_FAULT_NONE);
+    post_close();
+}
+
+static void without_a_descriptor(void)
+{
+    struct rlimit limit;
+    post_open(NULL, NULL, server.where);
+    ASSERT(getrlimit(RLIMIT_NOFILE, &limit) == 0);
+    struct rlimit none = {.rlim_cur = 0, .rlim_max = limit.rlim_max};
+    ASSERT(setrlimit(RLIMIT_NOFILE, &none) == 0);
+    post_to("http://8.8.8.8/", 0, 3000);
+    ASSERT(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+    CHECK_EQ_INT(post.x.local_fault, LOCAL_FAULT_DESCRIPTORS);
     post_close();
 }
 
@@ -200,7 +244,10 @@ int main(void)
     RUN(denied_ones);
     RUN(public_ones_of_several);
     RUN(unreachable);
+    RUN(one_address_answers);
+    RUN(without_a_descriptor);
     RUN(names_that_fail);
+    RUN(with_a_route_the_receiver_is_at_fault);
     name_server_stop(&server);
     return check_done("send_refused");
 }
