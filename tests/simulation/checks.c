@@ -306,24 +306,13 @@ static void follow_host(struct sim *sim, const struct ending *e)
               (long long)(host->dead_next_ms - sim->mono_ms));
 }
 
-static void measure(struct sim *sim, const struct ending *e)
-{
-    const struct witness *w = sim_witness(sim, e->account_no, e->event_no);
-    if (!w->steady || !e->is_good || sim->plan.outage_partners == 0)
-        return;
-    int64_t took_ms = sim->mono_ms - w->accepted_mono_ms;
-    struct latencies *l = &sim->latencies[sim->part];
-    l->of_ms[took_ms < LATENCY_MOST_MS ? took_ms : LATENCY_MOST_MS]++;
-    l->count++;
-}
-
 void checks_ended(struct sim *sim, const struct ending *e)
 {
     if (e->is_local) {
         checks_fault_ended(sim, e);
         return;
     }
-    measure(sim, e);
+    outage_measure(sim, e);
     follow_lane(sim, e);
     follow_host(sim, e);
     if (e->pause_ms < 0)

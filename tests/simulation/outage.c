@@ -105,6 +105,17 @@ static void drain(struct sim *sim)
                   (long long)left, (long long)(sim->drained_ms / SECOND));
 }
 
+void outage_measure(struct sim *sim, const struct ending *e)
+{
+    const struct witness *w = sim_witness(sim, e->account_no, e->event_no);
+    if (!w->steady || !e->is_good || sim->plan.outage_partners == 0)
+        return;
+    int64_t took_ms = sim->mono_ms - w->accepted_mono_ms;
+    struct latencies *l = &sim->latencies[sim->part];
+    l->of_ms[took_ms < LATENCY_MOST_MS ? took_ms : LATENCY_MOST_MS]++;
+    l->count++;
+}
+
 int64_t outage_p99_ms(const struct sim *sim, enum outage_part part)
 {
     const struct latencies *l = &sim->latencies[part];

@@ -478,7 +478,8 @@ void scenario_run(struct sim *sim)
     /* A 410 whose mark is still on its way would undo the mending. */
     for (size_t i = 0; i < sim->host_count; i++)
         sim->hosts[i].behaviour = HOST_UP;
-    sim->fault_until_ms = 0;
+    if (sim->fault_until_ms > sim->mono_ms)
+        sim->fault_until_ms = sim->mono_ms;
     sim_run(sim, MINUTE);
     mend_clock(sim);
     mend(sim);

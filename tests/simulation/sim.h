@@ -386,6 +386,7 @@ struct ending {
 /* checks_local_fault.c: of tries that a fault of this machine prevents */
 void checks_held(struct sim *sim, const struct delivery_attempt *t, int loop);
 void checks_fault_ended(struct sim *sim, const struct ending *e);
+void outage_measure(struct sim *sim, const struct ending *e); /* outage.c: how long it took */
 struct ending checks_ending(struct sim *sim, const struct delivery_attempt *t, int loop);
 void checks_ended(struct sim *sim, const struct ending *e);
 void checks_recorded(struct sim *sim, const struct outcome *o); /* delivery says so */
