@@ -25,6 +25,8 @@ void checks_fault_ended(struct sim *sim, const struct ending *e)
         w->size < e->window.size)
         sim_found(sim, CHECK_LOCAL_FAULT, "lane %llu is judged by a local fault",
                   (unsigned long long)e->lane);
-    if (e->destination->failed_run != e->failed_run || e->destination->dead != e->was_dead)
+    /* a lane that has moved may have left a destination that is gone now */
+    if (e->at->destination == e->destination &&
+        (e->destination->failed_run != e->failed_run || e->destination->dead != e->was_dead))
         sim_found(sim, CHECK_LOCAL_FAULT, "host %d is judged by a local fault", e->host);
 }
