@@ -61,6 +61,7 @@ static struct bound bound_of(enum store_refusal refusal, const struct store_numb
     case STORE_REFUSES_WAITING:
         return (struct bound){"callbacks", n->callbacks_pending, n->waiting_most};
     case STORE_REFUSES_QUEUE: return (struct bound){"bytes", n->queued_bytes, n->queued_most_bytes};
+    case STORE_REFUSES_DIRECTORY:
     case STORE_REFUSES_DATABASE:
     case STORE_REFUSES_FAILED:
     case STORE_TAKES: break;

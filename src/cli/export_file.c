@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <libgen.h>
 #include <stdio.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -113,14 +112,6 @@ static bool read_state(struct export_file *f, struct export_place *place)
 
 /* --- the rows --------------------------------------------------------------------------------- */
 
-/* False also where the other process has just given the file its last name. */
-static bool lock(struct export_file *f)
-{
-    struct stat opened, named;
-    return flock(f->fd, LOCK_EX | LOCK_NB) == 0 && fstat(f->fd, &opened) == 0 &&
-           stat(buf_c(&f->part), &named) == 0 && opened.st_ino == named.st_ino;
-}
-
 bool export_file_open(struct export_file *f, const char *name, struct str identity,
                       struct export_place *place)
 {
@@ -143,7 +134,8 @@ bool export_file_open(struct export_file *f, const char *name, struct str identi
     f->fd = disk->open(disk, buf_c(&f->part), true, false);
     if (f->fd < 0)
         return fail(&f->part, f->fd);
-    if (!lock(f)) {
+    /* not locked either where the other process has just given the file its last name */
+    if (disk_lock(f->fd, buf_c(&f->part)) != 0) {
         disk->close(disk, f->fd);
         f->fd = -1;
         command_fail(1, "%s is being written by another process.", buf_c(&f->part));

@@ -10,29 +10,48 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-static int retrying_open(const char *path, int flags)
+/* Where the system calls look the name up: in the held folder, for names below it. */
+struct place {
+    int at;
+    const char *name;
+};
+
+static struct place place_of(const struct disk *disk, const char *path)
+{
+    const struct disk_folder *folder = disk->folder;
+    size_t n = folder ? strlen(folder->path) : 0;
+    if (n == 0 || strncmp(path, folder->path, n) != 0 || (path[n] != '/' && path[n] != '\0'))
+        return (struct place){AT_FDCWD, path};
+    path += n;
+    while (*path == '/')
+        path++;
+    return (struct place){folder->fd, *path ? path : "."};
+}
+
+static int retrying_open(struct place place, int flags)
 {
     int fd;
     do {
-        fd = open(path, flags, 0600);
+        fd = openat(place.at, place.name, flags, 0600);
     } while (fd < 0 && errno == EINTR);
     return fd < 0 ? -errno : fd;
 }
 
 static int real_open(struct disk *disk, const char *path, bool create, bool direct)
 {
-    (void)disk;
+    struct place place = place_of(disk, path);
     int flags = O_RDWR | O_CLOEXEC | (create ? O_CREAT : 0);
     if (!direct)
-        return retrying_open(path, flags);
-    int fd = retrying_open(path, flags | O_DIRECT);
+        return retrying_open(place, flags);
+    int fd = retrying_open(place, flags | O_DIRECT);
     if (fd != -EINVAL)
         return fd;
-    return retrying_open(path, flags); /* tmpfs and others do not support O_DIRECT */
+    return retrying_open(place, flags); /* tmpfs and others do not support O_DIRECT */
 }
 
 static int real_close(struct disk *disk, int fd)
@@ -63,10 +82,9 @@ static int real_sync_file(struct disk *disk, int fd)
 
 static int real_sync_directory(struct disk *disk, const char *path)
 {
-    (void)disk;
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = retrying_open(place_of(disk, path), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
-        return -errno;
+        return fd;
     int result = fsync(fd) < 0 ? -errno : 0;
     close(fd);
     return result;
@@ -74,14 +92,14 @@ static int real_sync_directory(struct disk *disk, const char *path)
 
 static int real_rename(struct disk *disk, const char *from, const char *to)
 {
-    (void)disk;
-    return rename(from, to) < 0 ? -errno : 0;
+    struct place old = place_of(disk, from), new = place_of(disk, to);
+    return renameat(old.at, old.name, new.at, new.name) < 0 ? -errno : 0;
 }
 
 static int real_unlink(struct disk *disk, const char *path)
 {
-    (void)disk;
-    return unlink(path) < 0 ? -errno : 0;
+    struct place place = place_of(disk, path);
+    return unlinkat(place.at, place.name, 0) < 0 ? -errno : 0;
 }
 
 static int64_t real_size(struct disk *disk, int fd)
@@ -100,10 +118,11 @@ static int real_truncate(struct disk *disk, int fd, int64_t size)
 static int real_list(struct disk *disk, const char *path,
                      void (*visit)(void *context, const char *name), void *context)
 {
-    (void)disk;
-    DIR *dir = opendir(path);
-    if (!dir)
-        return -errno;
+    int fd = retrying_open(place_of(disk, path), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return fd;
+    DIR *dir = fdopendir(fd);
+    ASSERT(dir != NULL);
     int result = 0;
     for (;;) {
         errno = 0;
@@ -121,15 +140,15 @@ static int real_list(struct disk *disk, const char *path,
 
 static int real_make_directory(struct disk *disk, const char *path)
 {
-    (void)disk;
-    return mkdir(path, 0700) < 0 ? -errno : 0;
+    struct place place = place_of(disk, path);
+    return mkdirat(place.at, place.name, 0700) < 0 ? -errno : 0;
 }
 
 static int real_space(struct disk *disk, const char *path, int64_t *ret_free, int64_t *ret_total)
 {
-    (void)disk;
+    struct place place = place_of(disk, path);
     struct statvfs s;
-    if (statvfs(path, &s) != 0)
+    if ((place.at == AT_FDCWD ? statvfs(path, &s) : fstatvfs(place.at, &s)) != 0)
         return -errno;
     *ret_free = (int64_t)(s.f_bavail * s.f_frsize);
     *ret_total = (int64_t)(s.f_blocks * s.f_frsize);
@@ -139,6 +158,7 @@ static int real_space(struct disk *disk, const char *path, int64_t *ret_free, in
 struct disk *disk_real(void)
 {
     static struct disk real = {
+        .has_folders = true,
         .open = real_open,
         .close = real_close,
         .read_at = real_read_at,
@@ -204,6 +224,19 @@ int disk_read_all(struct disk *disk, int fd, void *to, size_t n, int64_t offset)
         n -= (size_t)got;
     }
     return 0;
+}
+
+int disk_compare(int fd, const char *path)
+{
+    struct stat opened, named;
+    if (fstat(fd, &opened) != 0 || stat(path, &named) != 0)
+        return -errno;
+    return opened.st_dev == named.st_dev && opened.st_ino == named.st_ino ? 0 : -ESTALE;
+}
+
+int disk_lock(int fd, const char *path)
+{
+    return flock(fd, LOCK_EX | LOCK_NB) != 0 ? -errno : disk_compare(fd, path);
 }
 
 int disk_ensure_directory(struct disk *disk, const char *path)

@@ -16,7 +16,17 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* A folder held open: names below `path` are looked up from its descriptor. So they stay names in
+ * that folder when it is moved, and another folder that is put in its place is not touched. */
+struct disk_folder {
+    const char *path;
+    int fd;
+};
+
 struct disk {
+    /* NULL: all names are looked up by their paths. Set in a copy of disk_real(). */
+    const struct disk_folder *folder;
+    bool has_folders; /* false: a simulator, whose folders are never moved */
     /* Returns a descriptor >= 0 or -errno. `direct` bypasses the page cache where the file system
      * can (O_DIRECT); then buffers, offsets and lengths are multiples of 4096. */
     int (*open)(struct disk *disk, const char *path, bool create, bool direct);
@@ -54,5 +64,11 @@ bool disk_is_passing(int error);
 MUST_CHECK int disk_write_all(struct disk *disk, int fd, const void *from, size_t n,
                               int64_t offset);
 MUST_CHECK int disk_read_all(struct disk *disk, int fd, void *to, size_t n, int64_t offset);
+/* Whether the real path names what is open: 0, -ESTALE: it names another file, or -errno. */
+MUST_CHECK int disk_compare(int fd, const char *path);
+/* Locks the real file or directory for this process until the descriptor is closed. 0 or -errno;
+ * -EWOULDBLOCK: another process holds it. Not locked, too, if the path has come to name another
+ * file, because then a lock would keep nobody away. */
+MUST_CHECK int disk_lock(int fd, const char *path);
 /* Creates the directory if it is absent and makes its name durable. 0 or -errno. */
 MUST_CHECK int disk_ensure_directory(struct disk *disk, const char *path);

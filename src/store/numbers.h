@@ -7,17 +7,19 @@
 
 #include <stdbool.h>
 
-/* Why the store refuses events: the first reason that applies. Only events are ever refused. */
+/* Why the store refuses events: the first reason that applies. Only events are refused, but for a
+ * store whose directory is away: it refuses changes, too. */
 enum store_refusal {
     STORE_TAKES,
-    STORE_REFUSES_FAILED,   /* the disk refused a write or a sync: the process is about to end */
-    STORE_REFUSES_DATABASE, /* the database cannot be written now */
-    STORE_REFUSES_DISK,     /* free space has shrunk to the reserve */
-    STORE_REFUSES_JOURNAL,  /* the journal is full, or has reached its bound */
-    STORE_REFUSES_WAITING,  /* as many callbacks wait as are allowed */
-    STORE_REFUSES_QUEUE,    /* events arrive faster than they are recorded */
+    STORE_REFUSES_FAILED,    /* the disk refused a write or a sync: the process is about to end */
+    STORE_REFUSES_DIRECTORY, /* the directory or a file in it has been moved or deleted */
+    STORE_REFUSES_DATABASE,  /* the database cannot be written now */
+    STORE_REFUSES_DISK,      /* free space has shrunk to the reserve */
+    STORE_REFUSES_JOURNAL,   /* the journal is full, or has reached its bound */
+    STORE_REFUSES_WAITING,   /* as many callbacks wait as are allowed */
+    STORE_REFUSES_QUEUE,     /* events arrive faster than they are recorded */
 };
-#define STORE_REFUSALS 7
+#define STORE_REFUSALS 8
 const char *store_refusal_name(enum store_refusal refusal); /* "disk_reserve" */
 const char *store_refusal_text(enum store_refusal refusal); /* a sentence */
 

@@ -361,6 +361,10 @@ static const struct {
     [STORE_REFUSES_FAILED] = {"failed",
                               "The disk refused a write or a sync; the daemon is about to end and "
                               "recovers when it is started again."},
+    [STORE_REFUSES_DIRECTORY] = {"directory",
+                                 "The store's directory, or a file in it, has been moved, replaced "
+                                 "or deleted. Move it back; if it was deleted, save the files that "
+                                 "the process still has open before it ends (scrub.md)."},
     [STORE_REFUSES_DATABASE] = {"database",
                                 "The database cannot be written: it cannot be reached, its disk is "
                                 "full, or somebody holds a lock on it."},

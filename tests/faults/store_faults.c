@@ -592,9 +592,6 @@ int main(int argc, char **argv)
     RUN(recovers_from_a_full_disk);
     RUN(refuses_intake_while_an_erasure_waits);
     RUN(finds_a_lying_disk);
-    char lock[80];
-    snprintf(lock, sizeof lock, "%s/lock", directory);
-    unlink(lock);
     rmdir(directory);
     return check_done("store_faults");
 }

@@ -55,7 +55,7 @@ static const char *root(void)
     if (!path && (path = getenv("POWER_ROOT")) != NULL) {
         char name[PATH_MAX];
         snprintf(name, sizeof name, "%s/log", getenv("POWER_LOG"));
-        log_fd = REAL(open)(name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+        log_fd = REAL(openat64)(AT_FDCWD, name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
         if (log_fd < 0)
             fail(name);
     }
@@ -82,6 +82,19 @@ static int is_watched_fd(int fd, char *path)
         return 0;
     path[n] = 0;
     return is_watched(path);
+}
+
+/* The full path of a name that is looked up in the folder `at`; NULL: nobody watches it. */
+static const char *path_at(int at, const char *name, char *path)
+{
+    if (at == AT_FDCWD || name[0] == '/')
+        return is_watched(name) ? name : NULL;
+    if (!is_watched_fd(at, path))
+        return NULL;
+    size_t n = strlen(path);
+    if (strcmp(name, ".") != 0)
+        snprintf(path + n, PATH_MAX - n, "/%s", name);
+    return is_watched(path) ? path : NULL;
 }
 
 static void put(struct record r, const void *bytes)
@@ -218,13 +231,15 @@ int fsync(int fd)
 
 /* --- names ---------------------------------------------------------------------------------- */
 
-static int open_noting(const char *path, int flags, mode_t mode)
+static int open_noting(int at, const char *name, int flags, mode_t mode)
 {
-    if (!(flags & O_CREAT) || !is_watched(path))
-        return REAL(open64)(path, flags, mode);
+    char buffer[PATH_MAX];
+    const char *path = flags & O_CREAT ? path_at(at, name, buffer) : NULL;
+    if (!path)
+        return REAL(openat64)(at, name, flags, mode);
     pthread_mutex_lock(&lock);
     int is_new = access(path, F_OK) != 0;
-    int fd = REAL(open64)(path, flags, mode);
+    int fd = REAL(openat64)(at, name, flags, mode);
     int error = errno;
     if (fd >= 0 && is_new)
         put_name(CREATE, inode_of(path), path, NULL);
@@ -244,7 +259,7 @@ int open(const char *path, int flags, ...)
     va_start(rest, flags);
     mode_t mode = mode_of(flags, rest);
     va_end(rest);
-    return open_noting(path, flags, mode);
+    return open_noting(AT_FDCWD, path, flags, mode);
 }
 
 int open64(const char *path, int flags, ...)
@@ -253,43 +268,83 @@ int open64(const char *path, int flags, ...)
     va_start(rest, flags);
     mode_t mode = mode_of(flags, rest);
     va_end(rest);
-    return open_noting(path, flags, mode);
+    return open_noting(AT_FDCWD, path, flags, mode);
+}
+
+int openat(int at, const char *name, int flags, ...)
+{
+    va_list rest;
+    va_start(rest, flags);
+    mode_t mode = mode_of(flags, rest);
+    va_end(rest);
+    return open_noting(at, name, flags, mode);
+}
+
+int openat64(int at, const char *name, int flags, ...)
+{
+    va_list rest;
+    va_start(rest, flags);
+    mode_t mode = mode_of(flags, rest);
+    va_end(rest);
+    return open_noting(at, name, flags, mode);
+}
+
+int renameat(int from_at, const char *from_name, int to_at, const char *to_name)
+{
+    char from_buffer[PATH_MAX], to_buffer[PATH_MAX];
+    const char *from = path_at(from_at, from_name, from_buffer);
+    const char *to = path_at(to_at, to_name, to_buffer);
+    if (!from || !to)
+        return REAL(renameat)(from_at, from_name, to_at, to_name);
+    pthread_mutex_lock(&lock);
+    keep(to);
+    put_name(RENAME, inode_of(from), from, to);
+    int result = REAL(renameat)(from_at, from_name, to_at, to_name);
+    pthread_mutex_unlock(&lock);
+    return result;
 }
 
 int rename(const char *from, const char *to)
 {
-    if (!is_watched(from))
-        return REAL(rename)(from, to);
+    return renameat(AT_FDCWD, from, AT_FDCWD, to);
+}
+
+int unlinkat(int at, const char *name, int flags)
+{
+    char buffer[PATH_MAX];
+    const char *path = path_at(at, name, buffer);
+    if (!path || flags != 0 || access(path, F_OK) != 0)
+        return REAL(unlinkat)(at, name, flags);
     pthread_mutex_lock(&lock);
-    keep(to);
-    put_name(RENAME, inode_of(from), from, to);
-    int result = REAL(rename)(from, to);
+    keep(path);
+    put_name(UNLINK, inode_of(path), path, NULL);
+    int result = REAL(unlinkat)(at, name, flags);
     pthread_mutex_unlock(&lock);
     return result;
 }
 
 int unlink(const char *path)
 {
-    if (!is_watched(path) || access(path, F_OK) != 0)
-        return REAL(unlink)(path);
-    pthread_mutex_lock(&lock);
-    keep(path);
-    put_name(UNLINK, inode_of(path), path, NULL);
-    int result = REAL(unlink)(path);
-    pthread_mutex_unlock(&lock);
-    return result;
+    return unlinkat(AT_FDCWD, path, 0);
 }
 
-int mkdir(const char *path, mode_t mode)
+int mkdirat(int at, const char *name, mode_t mode)
 {
-    if (!is_watched(path))
-        return REAL(mkdir)(path, mode);
+    char buffer[PATH_MAX];
+    const char *path = path_at(at, name, buffer);
+    if (!path)
+        return REAL(mkdirat)(at, name, mode);
     pthread_mutex_lock(&lock);
-    int result = REAL(mkdir)(path, mode);
+    int result = REAL(mkdirat)(at, name, mode);
     int error = errno;
     if (result == 0)
         put_name(MAKE_DIRECTORY, 0, path, NULL);
     pthread_mutex_unlock(&lock);
     errno = error;
     return result;
+}
+
+int mkdir(const char *path, mode_t mode)
+{
+    return mkdirat(AT_FDCWD, path, mode);
 }

@@ -43,9 +43,10 @@ static struct store_numbers look(void)
 
 static void the_reserve_of_disk_is_kept(void)
 {
+    test_disk.space = space;
+    disk_free = 200 * MIB;
     begin();
     (void)submit_new(EVENT_SURVEY_COMPLETED, "e-1", "ann");
-    test_disk.space = space;
     disk_free = 149 * MIB; /* a tenth of the file system is 150 */
     struct store_numbers n = look();
     CHECK_EQ_INT(n.refusal, STORE_REFUSES_DISK);

@@ -20,6 +20,7 @@
 #include "store/sqlite/recover.h"
 #include "store/sqlite/report_row.h"
 #include "store/sqlite/schema.h"
+#include "store/sqlite/store_directory.h"
 
 #define NEVER INT32_MAX
 
@@ -401,7 +402,7 @@ struct copy_source *copy_sqlite_source(const char *directory, char **ret_why)
 {
     int lock = -1;
     if (!is_of_this_version(directory, ret_why) ||
-        !recover_lock(disk_real(), directory, &lock, ret_why))
+        !store_directory_lock(disk_real(), directory, &lock, ret_why))
         return NULL;
     char *database = xprintf("%s/postbackd.db", directory);
     struct copy_source *source = NULL;

@@ -14,9 +14,9 @@
 #include "store/sqlite/apply.h"
 #include "store/sqlite/checkpoint.h"
 #include "store/sqlite/panelists.h"
-#include "store/sqlite/recover.h"
 #include "store/sqlite/report_row.h"
 #include "store/sqlite/schema.h"
+#include "store/sqlite/store_directory.h"
 
 /* Events in a memtable, to share the cost of a transaction. */
 #define MEMTABLE_EVENTS 16384
@@ -329,7 +329,7 @@ struct copy_target *copy_sqlite_target(const char *directory, const struct copy_
     t->database = xprintf("%s/postbackd.db", directory);
     t->part = xprintf("%s/postbackd.db.part", directory);
     char *journal = xprintf("%s/journal", directory);
-    bool good = recover_lock(disk_real(), directory, &t->lock, ret_why);
+    bool good = store_directory_lock(disk_real(), directory, &t->lock, ret_why);
     if (good && (access(t->database, F_OK) == 0 || access(journal, F_OK) == 0)) {
         struct buf why = {0};
         buf_printf(&why, "%s has a store in it already: copy into an empty directory", directory);

@@ -360,6 +360,15 @@ struct journal_extent journal_get_extent(struct journal *j)
     return extent;
 }
 
+uint64_t journal_last_segment(struct journal *j)
+{
+    CHECK_MAGIC(j, JOURNAL_MAGIC);
+    pthread_mutex_lock(&j->lock);
+    uint64_t number = j->live[j->live_count - 1].number;
+    pthread_mutex_unlock(&j->lock);
+    return number;
+}
+
 bool journal_is_live(struct journal *j, uint64_t segment)
 {
     CHECK_MAGIC(j, JOURNAL_MAGIC);

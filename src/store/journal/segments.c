@@ -10,6 +10,7 @@
 #include "base/sort.h"
 #include "store/journal/frame.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -289,7 +290,8 @@ bool segment_maker_ready(struct segment_maker *m, uint64_t number, uint64_t leas
 {
     CHECK_MAGIC(m, SEGMENT_MAKER_MAGIC);
     pthread_mutex_lock(&m->lock);
-    bool broken = m->state == MAKER_FAILED && !disk_is_passing(m->failure);
+    /* ENOENT: the folder has been deleted, and the process must keep its files open */
+    bool broken = m->state == MAKER_FAILED && m->failure != -ENOENT && !disk_is_passing(m->failure);
     if (m->state == MAKER_FAILED && !broken) {
         ASSERT(m->wanted == number);
         m->state = MAKER_MAKING;

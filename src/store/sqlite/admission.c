@@ -1,11 +1,14 @@
 /* Whether events can be accepted: they are refused early, before a full resource breaks anything.
  * The decision uses the last measurements: counters that change with each batch, and the disk and
  * the journal, which admission_measure measures a few times a second on the thread that asks for
- * the store's numbers. Outcomes, account changes and erasures are always accepted, because they are
- * few or free more space than they use. The disk reserve is kept for them. */
+ * the store's numbers. Outcomes, account changes and erasures are accepted even then, because they
+ * are few or free more space than they use: the disk reserve is kept for them. Only while the
+ * store's directory is away everything but outcomes is refused. */
 #include "store/sqlite/sqlite_store.h"
 
 #include "base/log.h"
+
+#include <stdlib.h>
 
 #define LOOK_EVERY_MS 250
 #define STUCK_MS 3000
@@ -43,6 +46,27 @@ static void look_at_disk(struct sqlite_store *s)
         log_info("disk_reserve_free_again", LOG_INT("free_bytes", free_bytes));
 }
 
+static void look_at_directory(struct sqlite_store *s)
+{
+    if (!s->disk->folder)
+        return;
+    char *why = NULL;
+    enum directory_state state =
+        store_directory_look(&s->held, journal_last_segment(s->journal), &why);
+    bool away = state != DIRECTORY_IN_PLACE;
+    if (atomic_exchange(&s->admission.directory_away, away) != away) {
+        if (away)
+            log_error("store_directory_away", LOG_C("why", why),
+                      LOG_C("effect", "nothing new is taken; callbacks go on"),
+                      LOG_C("fix", "move it back; docs/operators/scrub.md says more"));
+        else
+            log_info("store_directory_back");
+    }
+    if (state == DIRECTORY_TAKEN_OVER)
+        sqlite_store_fail(s, why);
+    free(why);
+}
+
 void admission_measure(struct sqlite_store *s)
 {
     struct admission *b = &s->admission;
@@ -51,6 +75,7 @@ void admission_measure(struct sqlite_store *s)
         !atomic_compare_exchange_strong(&b->next_look_mono_ms, &next, now + LOOK_EVERY_MS))
         return;
     look_at_disk(s);
+    look_at_directory(s);
     atomic_store(&b->journal_bytes, (long long)journal_live_bytes(s->journal));
 }
 
@@ -88,6 +113,8 @@ enum store_refusal admission_judge(struct sqlite_store *s, const struct intake_b
     bool full = queue_is_full(s, submitted);
     if (atomic_load(&n->failed))
         return STORE_REFUSES_FAILED;
+    if (atomic_load(&b->directory_away))
+        return STORE_REFUSES_DIRECTORY;
     /* while the database is blocked, the memtables still accept events until the queue is full */
     if (atomic_load(&n->blocked) && (full || !submitted))
         return STORE_REFUSES_DATABASE;
@@ -99,6 +126,13 @@ enum store_refusal admission_judge(struct sqlite_store *s, const struct intake_b
     if (atomic_load(&n->pending) + memtable > atomic_load(&b->waiting_most))
         return STORE_REFUSES_WAITING;
     return full ? STORE_REFUSES_QUEUE : STORE_TAKES;
+}
+
+bool admission_refuses_change(const struct sqlite_store *s, const struct request *r)
+{
+    return atomic_load(&s->admission.directory_away) && r->decided == 0 &&
+           (r->kind == REQUEST_INTAKE || r->kind == REQUEST_OBJECT || r->kind == REQUEST_RESEND ||
+            r->kind == REQUEST_ERASE);
 }
 
 void admission_count(struct sqlite_store *s, enum store_refusal refusal)

@@ -9,12 +9,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "store/sqlite/checkpoint.h"
 #include "store/sqlite/recover.h"
@@ -26,52 +21,6 @@
 _Static_assert(RECOVERED_BYTES <
                    4 * LIMIT_MEMTABLE_EVENTS * (sizeof(struct event) + sizeof(struct mem_entry)),
                "its keys fit into one segment: lookup.c");
-
-/* --- the directory ---------------------------------------------------------------------------- */
-
-/* Why the lock's file may not be opened, and what to do. As a rule a new volume or folder belongs
- * to root. */
-static char *refusal_sentence(const char *path, const char *directory)
-{
-    struct stat st;
-    const char *why = strerror(EACCES);
-    if (stat(directory, &st) != 0 || st.st_uid != geteuid())
-        return xprintf("%s cannot be opened: %s. The store must belong to this process's user: "
-                       "`chown -R %u:%u %s`",
-                       path, why, geteuid(), getegid(), directory);
-    if ((st.st_mode & S_IRWXU) != S_IRWXU)
-        return xprintf("%s cannot be opened: %s. The folder's owner must be allowed to read, write "
-                       "and enter it: `chmod u+rwx %s`",
-                       path, why, directory);
-    return xprintf("%s cannot be opened: %s. This process's user must own it, and be allowed to "
-                   "read and write it: `chown -R %u:%u %s; chmod -R u+rwX %s`",
-                   path, why, geteuid(), getegid(), directory, directory);
-}
-
-bool recover_lock(struct disk *disk, const char *directory, int *ret_lock, char **ret_why)
-{
-    int made = disk_ensure_directory(disk, directory);
-    if (made < 0) {
-        *ret_why =
-            xprintf("the store's directory %s cannot be made: %s", directory, strerror(-made));
-        return false;
-    }
-    char *path = xprintf("%s/lock", directory);
-    int lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    int code = lock < 0 || flock(lock, LOCK_EX | LOCK_NB) != 0 ? errno : 0;
-    if (code == EWOULDBLOCK)
-        *ret_why = xprintf("another postbackd is running on %s (it holds %s)", directory, path);
-    else if (code == EACCES)
-        *ret_why = refusal_sentence(path, directory);
-    else if (code != 0)
-        *ret_why = xprintf("%s cannot be locked: %s", path, strerror(code));
-    free(path);
-    if (code == 0)
-        *ret_lock = lock;
-    else if (lock >= 0)
-        close(lock);
-    return code == 0;
-}
 
 /* --- replaying -------------------------------------------------------------------------------- */
 
@@ -272,13 +221,36 @@ static bool open_journal(struct sqlite_store *s, char **ret_why)
     return false;
 }
 
+static bool hold_directory(struct sqlite_store *s, char **ret_why)
+{
+    if (!store_directory_lock(s->disk, s->directory, &s->held.folder.fd, ret_why))
+        return false;
+    if (!s->disk->has_folders)
+        return true;
+    s->held.folder.path = s->directory;
+    s->held_disk = *s->disk;
+    s->held_disk.folder = &s->held.folder;
+    s->disk = &s->held_disk;
+    return true;
+}
+
+/* SQLite opens its files by their paths, so the directory is looked at once they are open. */
+static bool is_in_place(struct sqlite_store *s, char **ret_why)
+{
+    if (!s->disk->folder)
+        return true;
+    store_directory_note_database(&s->held);
+    return store_directory_look(&s->held, journal_end(s->journal).segment, ret_why) ==
+           DIRECTORY_IN_PLACE;
+}
+
 static bool open_all(struct sqlite_store *s, char **ret_why)
 {
-    if (!recover_lock(s->disk, s->directory, &s->lock, ret_why) || !open_database(s, ret_why))
+    if (!hold_directory(s, ret_why) || !open_database(s, ret_why))
         return false;
     s->view.active = memtable_new(s->apply.generation + 1);
     view_load(&s->view);
-    if (!open_journal(s, ret_why))
+    if (!open_journal(s, ret_why) || !is_in_place(s, ret_why))
         return false;
     struct memtable *m = s->view.active;
     m->first_mono_ms = env_mono_ms(s->env) - LIMIT_APPLY_INTERVAL_MS; /* to be applied at once */

@@ -6,10 +6,6 @@
 #include "store/sqlite/apply.h"
 #include "store/sqlite/view.h"
 
-/* Locks the directory for this process until *ret_lock is closed; makes it, with a durable name, if
- * it is missing. */
-MUST_CHECK bool recover_lock(struct disk *disk, const char *directory, int *ret_lock,
-                             char **ret_why);
 /* Without a store: applies the journal from the position of the database that apply->sql is open
  * on. The caller closes apply and view in any case. */
 MUST_CHECK bool recover_tail(struct apply *apply, struct view *view, struct disk *disk,

@@ -5,25 +5,12 @@
 #include "base/buf.h"
 #include "store/journal/journal.h"
 #include "store/sqlite/schema.h"
+#include "store/sqlite/store_directory.h"
 #include "store/sqlite/store_identity.h"
 #include "store/store_open.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
-#include <sys/file.h>
 #include <unistd.h>
-
-static bool is_running(const char *directory)
-{
-    char *path = xprintf("%s/lock", directory);
-    int lock = open(path, O_RDWR | O_CLOEXEC);
-    bool is = lock >= 0 && flock(lock, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-    if (lock >= 0)
-        close(lock);
-    free(path);
-    return is;
-}
 
 static bool pass_over(void *context, struct str records, struct journal_position end)
 {
@@ -48,7 +35,7 @@ static bool check_journal(struct sql *q, const char *directory, char **ret_why)
 
 bool sqlite_store_check_journal(const char *directory, char **ret_why)
 {
-    if (is_running(directory))
+    if (store_directory_is_used(directory))
         return true;
     struct sql q = {0};
     char *database = xprintf("%s/postbackd.db", directory);
@@ -65,7 +52,7 @@ bool sqlite_store_check_files(const char *directory, char **ret_why)
 {
     char *database = xprintf("%s/postbackd.db", directory);
     char *journal_directory = xprintf("%s/journal", directory);
-    bool good = is_running(directory) ||
+    bool good = store_directory_is_used(directory) ||
                 identity_check_files(disk_real(), database, journal_directory, ret_why);
     free(journal_directory);
     free(database);

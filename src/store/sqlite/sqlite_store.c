@@ -2,6 +2,7 @@
 #include "store/sqlite/sqlite_store.h"
 
 #include "base/alloc.h"
+#include "base/log.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -188,6 +189,12 @@ void store_thread_begin(const char *name, int nicer)
         (void)setpriority(PRIO_PROCESS, self, getpriority(PRIO_PROCESS, self) + nicer);
 }
 
+void sqlite_store_fail(struct sqlite_store *s, const char *why)
+{
+    if (!atomic_exchange(&s->numbers.failed, true))
+        log_error("store_failed", LOG_C("why", why ? why : "unknown"));
+}
+
 static void sqlite_start(struct store *store, struct owed_sink *sink)
 {
     struct sqlite_store *s = sqlite_store_of(store);
@@ -239,8 +246,8 @@ static void free_store(struct sqlite_store *s)
     queue_destroy(&s->to_reads);
     queue_destroy(&s->to_scans);
     queue_destroy(&s->nap);
-    if (s->lock >= 0)
-        close(s->lock);
+    if (s->held.folder.fd >= 0)
+        close(s->held.folder.fd);
     free(s->directory);
     free(s->database);
     free(s->journal_directory);
@@ -305,7 +312,7 @@ struct store *sqlite_store_open(const struct sqlite_store_options *options, char
     s->checkpoint_pages = CHECKPOINT_PAGES;
     if (options->checkpoint_pages)
         s->checkpoint_pages = options->checkpoint_pages;
-    s->lock = -1;
+    s->held.folder.fd = -1;
     s->directory = xstrdup(options->directory);
     s->database = xprintf("%s/postbackd.db", options->directory);
     s->journal_directory = xprintf("%s/journal", options->directory);

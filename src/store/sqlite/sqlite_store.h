@@ -17,6 +17,7 @@
 #include "store/queue.h"
 #include "store/sqlite/apply.h"
 #include "store/sqlite/scrub.h"
+#include "store/sqlite/store_directory.h"
 #include "store/sqlite/view.h"
 #include "store/store_open.h"
 
@@ -72,6 +73,7 @@ struct admission {
     int64_t journal_most_bytes;
     atomic_llong next_look_mono_ms, free_bytes, reserve_now_bytes, journal_bytes;
     atomic_bool disk_low;
+    atomic_bool directory_away; /* see store_directory.h */
     atomic_llong
         journal_stuck_mono_ms; /* when the writer last refused for lack of journal room; 0: never */
     atomic_llong refused[STORE_REFUSALS];
@@ -116,9 +118,10 @@ struct sqlite_store {
     struct store store; /* the first member: its magic is the contract's */
     uint32_t magic;
     struct env *env;
-    struct disk *disk;
+    struct disk *disk; /* the one that was given, or held_disk */
     char *directory, *database, *journal_directory;
-    int lock;
+    struct store_directory held;
+    struct disk held_disk; /* looks names up in `held` */
     struct shared_retention retention;
     struct retention_clock retention_clock; /* the applier's */
     size_t segment_bytes, group_bytes, memtable_bytes;
@@ -158,6 +161,9 @@ static inline struct sqlite_store *sqlite_store_of(struct store *s)
 #define APPLIER_NICER 10
 void store_thread_begin(const char *name, int nicer);
 
+/* Ends the store: nothing more is recorded, and the process must end. Any thread. */
+void sqlite_store_fail(struct sqlite_store *s, const char *why);
+
 /* writer_thread.c */
 void *writer_main(void *arg);
 /* writer_intake.c: decides the batch's items from r->decided on. True: all are decided; false: the
@@ -196,6 +202,9 @@ void admission_measure(struct sqlite_store *s);
 bool admission_has_room(struct sqlite_store *s, int64_t bytes);
 /* Whether queued events may stay queued; `submitted`: the batch counted last; NULL: in general. */
 enum store_refusal admission_judge(struct sqlite_store *s, const struct intake_batch *submitted);
+/* While the store's directory is away, nothing new is acknowledged: it might be lost. Outcomes are
+ * recorded where the files are now. */
+bool admission_refuses_change(const struct sqlite_store *s, const struct request *r);
 void admission_count(struct sqlite_store *s, enum store_refusal refusal); /* for one request */
 
 /* page.c: a page that the page reader and the writer pass to each other */

@@ -35,12 +35,14 @@ void writer_intake_ended(struct sqlite_store *s, const struct intake_batch *batc
     atomic_fetch_sub(&s->numbers.queued_bytes, (long long)batch->bytes);
 }
 
-static void writer_refuse(struct sqlite_store *s, struct intake_batch *batch)
+static void writer_refuse(struct sqlite_store *s, struct intake_batch *batch,
+                          enum store_refusal refusal)
 {
     writer_intake_ended(s, batch);
     batch->status = STORE_BUSY;
-    admission_count(s, STORE_REFUSES_JOURNAL);
-    atomic_store(&s->admission.journal_stuck_mono_ms, env_mono_ms(s->env));
+    admission_count(s, refusal);
+    if (refusal == STORE_REFUSES_JOURNAL)
+        atomic_store(&s->admission.journal_stuck_mono_ms, env_mono_ms(s->env));
 }
 
 /* The status that the decision has stored in the asker's struct. */
@@ -57,13 +59,6 @@ static enum store_status decided_status(const struct request *r)
 static bool has_failed(const struct sqlite_store *s)
 {
     return atomic_load_explicit(&s->numbers.failed, memory_order_acquire);
-}
-
-static void fail(struct sqlite_store *s, const char *why)
-{
-    if (atomic_exchange(&s->numbers.failed, true))
-        return;
-    log_error("store_failed", LOG_C("why", why ? why : "unknown"));
 }
 
 static void answer_all(struct sqlite_store *s, struct request_list *list, bool failed)
@@ -190,7 +185,7 @@ static void take_applied(struct sqlite_store *s, struct request *r)
     free(r);
     ASSERT(m == s->view.frozen);
     if (!good) {
-        fail(s, s->apply.sql.why);
+        sqlite_store_fail(s, s->apply.sql.why);
         return; /* it stays: the journal has it and SQLite has not */
     }
     view_let_go_frozen(&s->view);
@@ -223,7 +218,7 @@ static void commit_group(struct sqlite_store *s)
     struct writer *w = &s->writer;
     struct memtable *m = s->view.active;
     if (sql_failed(&s->view.lookup.sql))
-        fail(s, s->view.lookup.sql.why);
+        sqlite_store_fail(s, s->view.lookup.sql.why);
     if (w->group.n > 0 && !has_failed(s)) {
         int64_t begin_us = timing_now_us();
         struct journal_position end;
@@ -236,7 +231,7 @@ static void commit_group(struct sqlite_store *s)
             m->last_mono_ms = now_ms;
             timing_add_since(&s->numbers.timings[STORE_TIME_COMMIT], begin_us);
         } else {
-            fail(s, journal_error(s->journal));
+            sqlite_store_fail(s, journal_error(s->journal));
         }
     }
     if (!has_failed(s)) {
@@ -283,7 +278,7 @@ static bool take_intake(struct sqlite_store *s, struct request *r)
 {
     if (journal_room(s, r) == ROOM && !waits_for_applier(s))
         return writer_intake(s, r);
-    writer_refuse(s, r->what);
+    writer_refuse(s, r->what, STORE_REFUSES_JOURNAL);
     return true;
 }
 
@@ -309,7 +304,7 @@ static void take_page(struct sqlite_store *s, struct request *r)
     switch (page_filter(s, r->page)) {
     case PAGE_DONE: request_answer(s, r, STORE_OK); break;
     case PAGE_FAILED:
-        fail(s, "waiting callbacks cannot be read"); /* their loop would stand still */
+        sqlite_store_fail(s, "waiting callbacks cannot be read"); /* their loop would stand still */
         request_answer(s, r, STORE_FAILED);
         break;
     case PAGE_READ_AGAIN: queue_post(&s->to_pages, r); break;
@@ -355,7 +350,7 @@ static void take(struct sqlite_store *s, struct request *r)
         take_applied(s, r);
     } else if (r->kind == REQUEST_APPLIER_FAILED) {
         free(r);
-        fail(s, s->apply.sql.why);
+        sqlite_store_fail(s, s->apply.sql.why);
     } else if (r->kind == REQUEST_LEAVE) {
         s->writer.give_up_mono_ms = env_mono_ms(s->env) + STOP_PATIENCE_MS;
         free(r);
@@ -364,8 +359,12 @@ static void take(struct sqlite_store *s, struct request *r)
         free(r);
     } else if (has_failed(s)) {
         if (r->kind == REQUEST_INTAKE)
-            writer_refuse(s, r->what);
+            writer_refuse(s, r->what, STORE_REFUSES_FAILED);
         request_answer(s, r, STORE_FAILED);
+    } else if (admission_refuses_change(s, r)) {
+        if (r->kind == REQUEST_INTAKE)
+            writer_refuse(s, r->what, STORE_REFUSES_DIRECTORY);
+        request_answer(s, r, STORE_BUSY);
     } else if (r->kind == REQUEST_PAGE) {
         take_page(s, r);
     } else if (r->kind == REQUEST_ERASE) {
@@ -485,7 +484,7 @@ static void take_or_stall(struct sqlite_store *s, struct request *r)
 {
     bool stalls = must_stall(s, r);
     if (stalls && must_give_up(s, r))
-        fail(s, "no room for what a stop had left to record");
+        sqlite_store_fail(s, "no room for what a stop had left to record");
     bool is_kept =
         r->kind == REQUEST_INTAKE || r->kind == REQUEST_OUTCOMES || r->kind == REQUEST_STOP;
     if (!stalls || has_failed(s)) {
