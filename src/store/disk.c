@@ -16,24 +16,24 @@
 #include <unistd.h>
 
 /* Where the system calls look the name up: in the held folder, for names below it. */
-struct place {
+struct at_name {
     int at;
     const char *name;
 };
 
-static struct place place_of(const struct disk *disk, const char *path)
+static struct at_name at_name(const struct disk *disk, const char *path)
 {
     const struct disk_folder *folder = disk->folder;
     size_t n = folder ? strlen(folder->path) : 0;
     if (n == 0 || strncmp(path, folder->path, n) != 0 || (path[n] != '/' && path[n] != '\0'))
-        return (struct place){AT_FDCWD, path};
+        return (struct at_name){AT_FDCWD, path};
     path += n;
     while (*path == '/')
         path++;
-    return (struct place){folder->fd, *path ? path : "."};
+    return (struct at_name){folder->fd, *path ? path : "."};
 }
 
-static int retrying_open(struct place place, int flags)
+static int retrying_open(struct at_name place, int flags)
 {
     int fd;
     do {
@@ -44,7 +44,7 @@ static int retrying_open(struct place place, int flags)
 
 static int real_open(struct disk *disk, const char *path, bool create, bool direct)
 {
-    struct place place = place_of(disk, path);
+    struct at_name place = at_name(disk, path);
     int flags = O_RDWR | O_CLOEXEC | (create ? O_CREAT : 0);
     if (!direct)
         return retrying_open(place, flags);
@@ -82,7 +82,7 @@ static int real_sync_file(struct disk *disk, int fd)
 
 static int real_sync_directory(struct disk *disk, const char *path)
 {
-    int fd = retrying_open(place_of(disk, path), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = retrying_open(at_name(disk, path), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return fd;
     int result = fsync(fd) < 0 ? -errno : 0;
@@ -92,13 +92,13 @@ static int real_sync_directory(struct disk *disk, const char *path)
 
 static int real_rename(struct disk *disk, const char *from, const char *to)
 {
-    struct place old = place_of(disk, from), new = place_of(disk, to);
+    struct at_name old = at_name(disk, from), new = at_name(disk, to);
     return renameat(old.at, old.name, new.at, new.name) < 0 ? -errno : 0;
 }
 
 static int real_unlink(struct disk *disk, const char *path)
 {
-    struct place place = place_of(disk, path);
+    struct at_name place = at_name(disk, path);
     return unlinkat(place.at, place.name, 0) < 0 ? -errno : 0;
 }
 
@@ -118,7 +118,7 @@ static int real_truncate(struct disk *disk, int fd, int64_t size)
 static int real_list(struct disk *disk, const char *path,
                      void (*visit)(void *context, const char *name), void *context)
 {
-    int fd = retrying_open(place_of(disk, path), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = retrying_open(at_name(disk, path), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return fd;
     DIR *dir = fdopendir(fd);
@@ -140,13 +140,13 @@ static int real_list(struct disk *disk, const char *path,
 
 static int real_make_directory(struct disk *disk, const char *path)
 {
-    struct place place = place_of(disk, path);
+    struct at_name place = at_name(disk, path);
     return mkdirat(place.at, place.name, 0700) < 0 ? -errno : 0;
 }
 
 static int real_space(struct disk *disk, const char *path, int64_t *ret_free, int64_t *ret_total)
 {
-    struct place place = place_of(disk, path);
+    struct at_name place = at_name(disk, path);
     struct statvfs s;
     if ((place.at == AT_FDCWD ? statvfs(path, &s) : fstatvfs(place.at, &s)) != 0)
         return -errno;

@@ -360,13 +360,22 @@ struct journal_extent journal_get_extent(struct journal *j)
     return extent;
 }
 
-uint64_t journal_last_segment(struct journal *j)
+/* With the lock held no segment is released, so each live one has its name. */
+bool journal_has_its_files(struct journal *j)
 {
     CHECK_MAGIC(j, JOURNAL_MAGIC);
+    bool has_all = true;
     pthread_mutex_lock(&j->lock);
-    uint64_t number = j->live[j->live_count - 1].number;
+    for (size_t i = 0; i < j->live_count && has_all; i++) {
+        char *path = segment_path(j->directory, j->live[i].number);
+        int fd = j->disk->open(j->disk, path, false, false);
+        has_all = fd != -ENOENT;
+        if (fd >= 0)
+            j->disk->close(j->disk, fd);
+        free(path);
+    }
     pthread_mutex_unlock(&j->lock);
-    return number;
+    return has_all;
 }
 
 bool journal_is_live(struct journal *j, uint64_t segment)

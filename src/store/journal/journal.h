@@ -72,7 +72,8 @@ struct journal_extent {
     const char *directory; /* the journal's */
 };
 struct journal_extent journal_get_extent(struct journal *journal);
-uint64_t journal_last_segment(struct journal *journal); /* being written; any thread */
+/* False if a file with groups that are not released has lost its name. Any thread. */
+bool journal_has_its_files(struct journal *journal);
 bool journal_is_live(struct journal *journal, uint64_t segment);
 
 struct journal_position journal_end(const struct journal *journal); /* the end of the last group */

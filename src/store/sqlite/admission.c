@@ -51,8 +51,7 @@ static void look_at_directory(struct sqlite_store *s)
     if (!s->disk->folder)
         return;
     char *why = NULL;
-    enum directory_state state =
-        store_directory_look(&s->held, journal_last_segment(s->journal), &why);
+    enum directory_state state = store_directory_look(&s->held, s->journal, &why);
     bool away = state != DIRECTORY_IN_PLACE;
     if (atomic_exchange(&s->admission.directory_away, away) != away) {
         if (away)

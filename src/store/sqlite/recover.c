@@ -240,8 +240,7 @@ static bool is_in_place(struct sqlite_store *s, char **ret_why)
     if (!s->disk->folder)
         return true;
     store_directory_note_database(&s->held);
-    return store_directory_look(&s->held, journal_end(s->journal).segment, ret_why) ==
-           DIRECTORY_IN_PLACE;
+    return store_directory_look(&s->held, s->journal, ret_why) == DIRECTORY_IN_PLACE;
 }
 
 static bool open_all(struct sqlite_store *s, char **ret_why)

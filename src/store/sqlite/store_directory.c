@@ -13,11 +13,10 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
-#include "store/journal/segments.h"
+#include "store/journal/journal.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -97,15 +96,7 @@ static bool is_database_away(const struct store_directory *d)
     return st.st_dev != d->database_device || st.st_ino != d->database_inode;
 }
 
-static bool is_segment_away(const struct store_directory *d, uint64_t segment)
-{
-    char *name = segment_path("journal", segment);
-    bool is_away = faccessat(d->folder.fd, name, F_OK, 0) != 0 && errno == ENOENT;
-    free(name);
-    return is_away;
-}
-
-enum directory_state store_directory_look(const struct store_directory *d, uint64_t segment,
+enum directory_state store_directory_look(const struct store_directory *d, struct journal *journal,
                                           char **ret_why)
 {
     const char *path = d->folder.path;
@@ -128,10 +119,11 @@ enum directory_state store_directory_look(const struct store_directory *d, uint6
         *ret_why = xprintf("%s/" DATABASE " has been moved, replaced or deleted: only this process "
                            "still has the store's",
                            path);
-    else if (is_segment_away(d, segment))
-        *ret_why = xprintf("the journal's last file in %s/journal has been moved or deleted: only "
-                           "this process still has it",
-                           path);
+    else if (!journal_has_its_files(journal))
+        *ret_why =
+            xprintf("a file of the journal in %s/journal has been moved or deleted: only this "
+                    "process still has it",
+                    path);
     else
         return DIRECTORY_IN_PLACE;
     return DIRECTORY_AWAY;

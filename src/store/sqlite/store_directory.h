@@ -4,7 +4,7 @@
  * second daemon could lock another file of the same name. */
 #pragma once
 
-#include "store/disk.h"
+#include "store/journal/journal.h"
 
 struct store_directory {
     struct disk_folder folder;
@@ -27,7 +27,6 @@ enum directory_state {
     DIRECTORY_AWAY,       /* it, or a file in it, has been moved, replaced or deleted */
     DIRECTORY_TAKEN_OVER, /* besides, a daemon runs on the one that is at its path now */
 };
-/* segment: the one that the journal writes to. *ret_why: a malloc'ed sentence, unless it is in
- * place. */
+/* *ret_why: a malloc'ed sentence, unless it is in place. */
 MUST_CHECK enum directory_state store_directory_look(const struct store_directory *d,
-                                                     uint64_t segment, char **ret_why);
+                                                     struct journal *journal, char **ret_why);

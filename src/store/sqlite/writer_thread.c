@@ -423,7 +423,8 @@ static bool waits_for_journal(struct sqlite_store *s, const struct request *r, s
 static bool must_stall(struct sqlite_store *s, const struct request *r)
 {
     if (has_failed(s) || r->kind == REQUEST_APPLIED || r->kind == REQUEST_APPLIER_FAILED ||
-        r->kind == REQUEST_LEAVE || r->kind == REQUEST_PAGE || is_settled_read(s, r))
+        r->kind == REQUEST_LEAVE || r->kind == REQUEST_PAGE || is_settled_read(s, r) ||
+        admission_refuses_change(s, r))
         return false;
     if (r->kind == REQUEST_OUTCOMES && s->writer.outcomes_stalled)
         return true; /* outcomes stay in order */
