@@ -85,6 +85,16 @@ plant("new_directory_not_durable", "disk", "the name of a new directory is not s
 plant("short_write_taken_for_all", "disk", "what a short write left out is not written", D,
       "offset += put;\n        n -= (size_t)put;", "offset += put;\n        n = 0;", "unit disk")
 
+plant("names_of_a_moved_folder_by_path", "disk", "a moved store makes its files in the store at its old path", D,
+      "size_t n = folder ? strlen(folder->path) : 0;", "size_t n = 0;",
+      "scenario test_moved_store.py::test_a_moved_store_keeps_its_journal")
+plant("deleted_directory_not_noticed", "disk", "events are acknowledged into a deleted store",
+      "src/store/sqlite/admission.c", "bool away = state != DIRECTORY_IN_PLACE;",
+      "bool away = state == DIRECTORY_TAKEN_OVER;", "scenario test_moved_store.py::test_deleted_files_are_saved_from_the_process")
+plant("directory_not_locked", "disk", "two daemons run on one store", D,
+      "return flock(fd, LOCK_EX | LOCK_NB) != 0 ? -errno : disk_compare(fd, path);",
+      "return disk_compare(fd, path);", "scenario test_moved_store.py::test_whoever_deletes_files_that_look_stale_lets_no_second_daemon_in")
+
 # --- SQLite's files ------------------------------------------------------------------------------
 
 P = "src/store/sqlite/sync_slicing_vfs.c"

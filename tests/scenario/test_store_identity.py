@@ -23,9 +23,9 @@ def store_with_events(directory, name, stop=True):
 
 
 def files(store):
-    """What is in the folder, but for the WAL index and the lock: they are nobody's data."""
+    """What is in the folder, but for the WAL index, which is nobody's data."""
     return {p.relative_to(store): p.read_bytes() for p in store.rglob("*")
-            if p.is_file() and p.name not in ("postbackd.db-shm", "lock")}
+            if p.is_file() and p.name != "postbackd.db-shm"}
 
 
 def refused(store, *words):
