@@ -23,6 +23,10 @@ const titles: Record<string, { title: string; text: string }> = {
   waiting: { title: 'Waiting callbacks', text: 'Raise --waiting-most, or fix the endpoints.' },
   queue: { title: 'Events in memory', text: 'Events arrive faster than they are recorded.' },
   database: { title: 'Database', text: 'Events are rejected while it cannot be written.' },
+  directory: {
+    title: 'Store directory',
+    text: 'Events and changes are rejected while it, or a file in it, is not in its place.',
+  },
   failed: { title: 'Disk errors', text: 'A write failed: the server stops.' },
 };
 
