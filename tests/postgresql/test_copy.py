@@ -380,16 +380,24 @@ def swapped(table, column, one, other):
         table, column, column, table, one, other, other, one)
 
 
-def test_a_damaged_body_is_not_copied(places):
+def test_a_damaged_body_or_attempt_is_not_copied(places, receiver):
     first, database = places["first"], places["database"]
-    fill(first, 100)
+    first.start()
+    a = Account(first, receiver.url)
+    first.api().events([a.event("e-%d" % i) for i in range(10)])
+    for i in range(10):
+        first.api().wait_state("e-%d" % i, a.partner_id, "delivered")
+    first.stop()
     must_copy(first.uri, database.uri)
-    damage = "UPDATE body SET body=set_byte(body,length(body)-1,get_byte(body,length(body)-1)#1) WHERE event_no=7"
-    sql(database.uri, damage)
-    for arguments in ((first.uri, database.uri, "--check"), (database.uri, first.uri + "-back")):
-        status, _, err = copy(*arguments)
-        assert status == 1 and "the body of a callback cannot be read" in err and "event=7" in err, err
-    sql(database.uri, damage)
+    for table, column, said in (("body", "body", "the body of a callback cannot be read"),
+                                ("attempt", "texts", "an attempt of a callback cannot be read")):
+        damage = ("UPDATE {0} SET {1}=set_byte({1},length({1})-1,get_byte({1},length({1})-1)#1)"
+                  " WHERE event_no=7").format(table, column)
+        sql(database.uri, damage)
+        for arguments in ((first.uri, database.uri, "--check"), (database.uri, first.uri + "-back-" + table)):
+            status, _, err = copy(*arguments)
+            assert status == 1 and said in err and "event=7" in err, err
+        sql(database.uri, damage)
     must_copy(database.uri, first.uri + "-back-again")
 
 

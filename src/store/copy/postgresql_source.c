@@ -273,7 +273,8 @@ static bool take_keys(struct postgresql_source *s, struct copy_chunk *c, const P
                                                   " own");
 }
 
-static void take_attempts(struct copy_chunk *c, const PGresult *r)
+/* False: one is damaged. */
+static bool take_attempts(struct copy_chunk *c, const PGresult *r)
 {
     for (int i = 0; i < PQntuples(r); i++) {
         struct copied_event *e =
@@ -289,11 +290,12 @@ static void take_attempts(struct copy_chunk *c, const PGresult *r)
     for (int i = 0; i < PQntuples(r); i++) {
         struct copied_event *e =
             find_event(c, (uint32_t)pg_int(r, i, 0), (uint64_t)pg_int(r, i, 1));
-        if (e)
-            e->log[e->log_count++] = pg_attempt_read(r, i, 2, &e->event, &c->arena);
+        if (e && !pg_attempt_read(r, i, 2, &e->event, &c->arena, &e->log[e->log_count++]))
+            return false;
     }
     for (size_t i = 0; i < c->count; i++)
         copied_event_sort_log(&c->events[i]);
+    return true;
 }
 
 static bool read_events(struct postgresql_source *s, struct copy_chunk *c)
@@ -307,8 +309,10 @@ static bool read_events(struct postgresql_source *s, struct copy_chunk *c)
     int keys = ask_keys(s, c), attempts = ask_attempts(s, c);
     if (pg_end_read(pg) != PG_OK || !take_keys(s, c, pg_result(pg, keys)))
         return false;
-    take_attempts(c, pg_result(pg, attempts));
-    return true;
+    return take_attempts(c, pg_result(pg, attempts)) ||
+           pg_refuse(pg,
+                     "the store is damaged: an attempt of a callback cannot be read, as the line"
+                     " before says");
 }
 
 /* --- the side --------------------------------------------------------------------------------- */

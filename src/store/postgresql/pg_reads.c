@@ -105,7 +105,8 @@ static void read_log(const PGresult *r, struct callback_get *get)
     get->row.log_count = (size_t)PQntuples(r);
     get->row.log = arena_alloc(&get->arena, get->row.log_count * sizeof *get->row.log + 1);
     for (int i = 0; i < PQntuples(r); i++)
-        get->row.log[i] = pg_attempt_read(r, i, 0, &get->row.event, &get->arena);
+        /* damaged texts are absent; the rest is shown */
+        (void)!pg_attempt_read(r, i, 0, &get->row.event, &get->arena, &get->row.log[i]);
 }
 
 /* Finds an event by its EventId. */
@@ -341,7 +342,8 @@ static int take_attempts(struct callback_list *l, const PGresult *r, int at)
     row->log = arena_alloc(&l->arena, (size_t)count * sizeof *row->log);
     row->log_count = (size_t)count;
     for (int i = 0; i < count; i++)
-        row->log[i] = pg_attempt_read(r, at + count - 1 - i, 0, &row->event, &l->arena);
+        /* damaged texts are absent; the rest is shown */
+        (void)!pg_attempt_read(r, at + count - 1 - i, 0, &row->event, &l->arena, &row->log[i]);
     return count;
 }
 

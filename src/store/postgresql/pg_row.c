@@ -89,8 +89,8 @@ bool pg_row_keep(struct pg_row *row, struct arena *arena)
     return good;
 }
 
-struct attempt pg_attempt_read(const PGresult *r, int at, int column, const struct event *e,
-                               struct arena *arena)
+bool pg_attempt_read(const PGresult *r, int at, int column, const struct event *e,
+                     struct arena *arena, struct attempt *ret)
 {
     int c = column;
     struct attempt a = {0};
@@ -104,9 +104,11 @@ struct attempt pg_attempt_read(const PGresult *r, int at, int column, const stru
     a.detail = pg_str(r, at, c++);
     attempt_keep(&a, arena);
     struct attempt_facts facts = {e->event_id, e->occurred_ms};
-    if (!attempt_texts_read(pg_str(r, at, c), &facts, arena, &a))
+    bool good = attempt_texts_read(pg_str(r, at, c), &facts, arena, &a);
+    if (!good)
         say_damaged("attempt_damaged", e);
-    return a;
+    *ret = a;
+    return good;
 }
 
 void pg_attempt_put(struct pg_column *columns, const struct event *e, const struct attempt *a,
@@ -131,7 +133,7 @@ void pg_attempt_put(struct pg_column *columns, const struct event *e, const stru
 
 void pg_row_show(struct pg_row *row, struct arena *arena, struct callback_row *ret)
 {
-    pg_row_keep(row, arena);
+    (void)!pg_row_keep(row, arena); /* a damaged body is absent; the rest is shown */
     *ret = callback_row_of(&row->event, &row->callback.life);
 }
 
