@@ -103,7 +103,8 @@ static void take_outcome(struct outcomes_recording *rec, const struct outcome *o
     int32_t attempts = now->life.attempts;
     life_decide(&now->life, &d);
     /* a state that the outcome did not replace does not tell */
-    rec->is_repeated |= attempts >= d.attempt || now->life.attempts != d.attempt;
+    if (o->has_attempt)
+        rec->is_repeated |= attempts >= d.attempt || now->life.attempts != d.attempt;
     t->changed = true;
     t->owed = false;
     changes_count_final(&rec->side->changes, t->row->event.account_no, now);
