@@ -1,8 +1,11 @@
 /* One short text in a row of its own, packed by LZ4 with a dictionary: what the bodies and headers
  * of callbacks mostly say. A text of 200 bytes repeats little of itself.
  *
- *     packed   number: the text's length * 4 + how it is packed (below); its CRC-32C,
- * little-endian; the text, or the block that LZ4 has made of it number   as in numbers.h
+ *     packed    a number: the text's length * 4 + how it is packed;
+ *               u32 CRC-32C of the text, little-endian;
+ *               not packed (0): the text;
+ *               by LZ4 with the dictionary (1): the block that LZ4 has made of it
+ *     number    as in numbers.h
  *
  * The checksum is there because a body is signed and sent: a wrong bit must not become another
  * body. */

@@ -26,7 +26,7 @@ struct attempt_chunk {
     int64_t before_ms;
 };
 
-/* Begins a chunk at the end of `out`. Texts passed to attempt_chunk_add must stay valid until
+/* Begins a chunk at the end of texts.out. Texts passed to attempt_chunk_add must stay valid until
  * attempt_chunk_end. */
 void attempt_chunk_begin(struct attempt_chunk *c);
 void attempt_chunk_add(struct attempt_chunk *c, uint64_t id, const struct attempt *a,
