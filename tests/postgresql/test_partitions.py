@@ -19,6 +19,9 @@ def test_old_partitions_are_dropped_and_nothing_else(database, database_daemon, 
     daemon.api().wait_state("e", account.partner_id, "delivered")
     daemon.stop()
     kept = partitions(database)
+    stored = sql(database, "SELECT DISTINCT c.relname ~ '1[0-9]+$',attname,attstorage FROM pg_attribute JOIN pg_class c"
+                 " ON c.oid=attrelid AND relkind='r' WHERE relname ~ '^(body|attempt)_' AND attname IN('body','texts')")
+    assert sorted(stored.splitlines()) == ["f|texts|e", "t|body|e", "t|texts|e"]  # not compressed twice
     newest = max(int(name.split("_")[1]) for name in kept if name.split("_")[1].isdigit())
     week = int(sql(database, "SELECT max(week) FROM attempt"))
     sql(database, "CREATE TABLE attempt_%d PARTITION OF attempt FOR VALUES FROM (%d) TO (%d)"

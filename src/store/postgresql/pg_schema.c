@@ -62,15 +62,17 @@ static const char *const version_1[] = {
     " ON event(" PG_PANELIST_HASH("panelist_id", "app_no") ",occurred_ms) WHERE cap=1",
     "CREATE INDEX event_accepted ON event USING brin(accepted_ms)"
     " WITH (pages_per_range=32,autosummarize=on)",
-    /* body: packed/packed_text.h */
+    /* body: packed/packed_text.h. EXTERNAL: PostgreSQL does not try to compress it again. */
     "CREATE TABLE body(account_no int, period int, event_no bigint, body bytea NOT NULL,"
     " PRIMARY KEY(account_no,event_no,period)) PARTITION BY RANGE(period)",
+    "ALTER TABLE body ALTER COLUMN body SET STORAGE EXTERNAL",
     "CREATE TABLE attempt(account_no int, event_no bigint, week int, number int, at_ms bigint,"
     " lane bigint NOT NULL, manual bool NOT NULL, duration_ms int NOT NULL, status int NOT NULL,"
     " class smallint NOT NULL,"
-    /* texts: packed/attempt_texts.h */
+    /* texts: packed/attempt_texts.h; EXTERNAL as above */
     " url bytea, detail bytea, texts bytea,"
     " PRIMARY KEY(account_no,event_no,week,number,at_ms)) PARTITION BY RANGE(week)",
+    "ALTER TABLE attempt ALTER COLUMN texts SET STORAGE EXTERNAL",
     /* Older attempts of callbacks that are not final. Their week is below any partition's. */
     "CREATE TABLE attempt_kept PARTITION OF attempt FOR VALUES FROM (MINVALUE) TO (-100000)",
     /* lane: app_no * 5 + kind; negative: a reversal held back. pending false: the extra attempt of
