@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "domain/clock.h"
+#include "store/damage_said.h"
 
 /* What `counted` is for nearly every callback in this state. */
 static unsigned counted_by_state(enum callback_state state)
@@ -71,8 +72,12 @@ struct callback *pg_row_callback(const struct pg_row *row)
     return c;
 }
 
-static void say_damaged(const char *what, const struct event *e)
+static struct damage_said bodies_said, attempts_said;
+
+static void say_damaged(struct damage_said *said, const char *what, const struct event *e)
 {
+    if (!damage_say_now(said))
+        return;
     log_error(what, LOG_INT("account", e->account_no), LOG_INT("event", (int64_t)e->event_no),
               LOG_C("fix", "a row of the database is damaged: look at its disk, and restore it from"
                            " a backup"));
@@ -83,7 +88,7 @@ bool pg_row_keep(struct pg_row *row, struct arena *arena)
     struct str packed = row->packed_body;
     bool good = !packed.p || text_unpack(packed, arena, &row->event.body);
     if (!good)
-        say_damaged("body_damaged", &row->event);
+        say_damaged(&bodies_said, "body_damaged", &row->event);
     row->packed_body = STR_NONE;
     event_keep(&row->event, arena);
     return good;
@@ -106,7 +111,7 @@ bool pg_attempt_read(const PGresult *r, int at, int column, const struct event *
     struct attempt_facts facts = {e->event_id, e->occurred_ms};
     bool good = attempt_texts_read(pg_str(r, at, c), &facts, arena, &a);
     if (!good)
-        say_damaged("attempt_damaged", e);
+        say_damaged(&attempts_said, "attempt_damaged", e);
     *ret = a;
     return good;
 }

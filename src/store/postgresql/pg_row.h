@@ -49,7 +49,7 @@ struct pg_row {
 
 void pg_row_read(const PGresult *r, int at, struct pg_row *ret);
 /* Copies the texts into the arena, the body unpacked. False: it is damaged, so absent, and the log
- * says so. */
+ * says so, if it has not for a while. */
 MUST_CHECK bool pg_row_keep(struct pg_row *row, struct arena *arena);
 /* The row's callback, for the sink or a page; the caller frees it. */
 struct callback *pg_row_callback(const struct pg_row *row);
@@ -59,7 +59,7 @@ void pg_row_show(struct pg_row *row, struct arena *arena, struct callback_row *r
 /* The columns of the table `attempt` as pg_attempt_read expects them. */
 #define ATTEMPT_COLUMNS "number,manual,at_ms,duration_ms,status,class,url,detail,texts"
 /* From `column` on; texts are copied into the arena. False: packed ones are damaged, so absent, and
- * the log says so. */
+ * the log says so, if it has not for a while. */
 MUST_CHECK bool pg_attempt_read(const PGresult *r, int at, int column, const struct event *e,
                                 struct arena *arena, struct attempt *ret);
 /* The types of all columns (arrays.h), and a row of them. */

@@ -2,15 +2,12 @@
 #include "store/sqlite/lookup.h"
 
 #include "base/alloc.h"
-#include "base/timing.h"
 #include "domain/clock.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "store/sqlite/run.h"
-
-#define DAMAGE_SAID_EVERY_US (10 * INT64_C(1000000))
 
 static void prepare(struct event_lookup *l)
 {
@@ -104,15 +101,11 @@ void lookup_end_bodies(struct event_lookup *l)
     l->last_bodies.segment = 0;
 }
 
-/* A callback whose body is lost is passed over; all others go on. Lanes come back to it again and
- * again, so it is not said each time. */
+/* A callback whose body is lost is passed over; all others go on. */
 static void note_damaged(struct event_lookup *l, uint64_t block, uint32_t segment)
 {
-    int64_t now_us = timing_now_us();
-    if (l->damaged_block == 0 || now_us - l->damage_said_us >= DAMAGE_SAID_EVERY_US) {
-        l->damage_said_us = now_us;
+    if (damage_say_now(&l->damage_said))
         body_block_say_damaged(block, segment);
-    }
     l->damaged_block = block;
 }
 

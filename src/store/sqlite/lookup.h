@@ -2,6 +2,7 @@
  * a reader, the backup. */
 #pragma once
 
+#include "store/damage_said.h"
 #include "store/sqlite/body_block.h"
 #include "store/sqlite/event_row.h"
 #include "store/sqlite/key_sets.h"
@@ -28,7 +29,7 @@ struct event_lookup {
         struct body_block bodies;
     } last_bodies;          /* for lookup_next_body */
     uint64_t damaged_block; /* of bodies, the last one that was found; 0: none */
-    int64_t damage_said_us;
+    struct damage_said damage_said;
     struct key_sets keys;
 };
 
