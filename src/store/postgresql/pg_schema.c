@@ -238,24 +238,24 @@ void pg_partitions_free(struct pg_partitions *p)
  * indexes (docs/decisions/postgresql-store.md). */
 static const struct {
     enum pg_partition kind;
-    const char *table, *options;
+    const char *table, *options; /* options: unless its time is over */
 } partitioned[] = {
     {PARTITION_PERIOD, "event", " WITH (fillfactor=60)"},
     {PARTITION_PERIOD, "body", ""},
     {PARTITION_WEEK, "attempt", ""},
 };
 
-static void make_one(struct pg *pg, size_t which, int32_t number)
+static void make_one(struct pg *pg, size_t which, int32_t number, bool over)
 {
     const char *table = partitioned[which].table;
     pg_exec_f(pg, "CREATE TABLE %s_%d (LIKE %s INCLUDING ALL)%s", table, number + PG_PARTITION_NAME,
-              table, partitioned[which].options);
+              table, over ? "" : partitioned[which].options);
     pg_exec_f(pg, "ALTER TABLE %s ATTACH PARTITION %s_%d FOR VALUES FROM (%d) TO (%d)", table,
               table, number + PG_PARTITION_NAME, number, number + 1);
 }
 
 /* One node at a time: a second one finds them made. */
-static enum pg_fate make_missing(struct pg *pg, enum pg_partition kind, int32_t number)
+static enum pg_fate make_missing(struct pg *pg, enum pg_partition kind, int32_t number, bool over)
 {
     int at[ARRAY_LEN(partitioned)];
     bool missing[ARRAY_LEN(partitioned)];
@@ -271,7 +271,7 @@ static enum pg_fate make_missing(struct pg *pg, enum pg_partition kind, int32_t 
         missing[i] = partitioned[i].kind == kind && pg_int(pg_result(pg, at[i]), 0, 0);
     for (size_t i = 0; i < ARRAY_LEN(partitioned); i++)
         if (missing[i])
-            make_one(pg, i, number);
+            make_one(pg, i, number, over);
     pg_commit(pg);
     return pg_sync(pg);
 }
@@ -282,7 +282,8 @@ enum pg_fate pg_partition_make(struct pg *pg, struct pg_partitions *p, enum pg_p
     for (size_t i = 0; i < p->known[kind].count; i++)
         if (p->known[kind].numbers[i] == number)
             return PG_OK;
-    enum pg_fate fate = make_missing(pg, kind, number);
+    bool over = kind == PARTITION_PERIOD && number < p->current_period;
+    enum pg_fate fate = make_missing(pg, kind, number, over);
     if (fate != PG_OK)
         return fate;
     p->known[kind].numbers = xgrow(p->known[kind].numbers, &p->known[kind].capacity,

@@ -61,6 +61,9 @@ struct pg_partitions {
         int32_t *numbers;
         size_t count, capacity;
     } known[2];
+    /* Periods below it are over; what is copied into them seldom changes, so they are made with
+     * full pages. 0: none. */
+    int32_t current_period;
 };
 void pg_partitions_free(struct pg_partitions *p);
 /* Makes the partition if it is missing, in a transaction of its own; no transaction may be open. */
