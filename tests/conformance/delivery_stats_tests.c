@@ -119,6 +119,9 @@ static void what_is_recorded_twice_is_counted_once(struct subject *s)
         CHECK_EQ_INT(subject_record(s, &o, 1), STORE_OK);
     CHECK_CSTR(hour_text(s, ACCOUNT_A, 0, LANE_NONE), " status=1 20ms=1 at 0;");
     CHECK_CSTR(hour_text(s, ACCOUNT_A, APP_A1, LANE_SUCCESS), " status=1 20ms=1 at 0;");
+    struct store_numbers numbers;
+    store_get_numbers(s->store, &numbers);
+    CHECK_EQ_INT(numbers.statements_refused, 0); /* it is seen before the database refuses it */
 }
 
 void run_delivery_stats_tests(void)

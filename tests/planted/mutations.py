@@ -342,6 +342,9 @@ plant("fence_only_compared_upwards", "fences", "outcomes under a later fence are
 plant("one_refusal_refuses_all", "fences", "a refused outcome takes its batch along",
       "src/store/postgresql/outcomes.c", "            rec->items[kept++] = o;",
       "            rec->items[kept++] = o;\n        else\n            i = rec->count;", ON_POSTGRESQL)
+plant("repeated_attempt_taken_for_new", "fences", "the database refuses an attempt that is recorded again",
+      "src/store/postgresql/outcomes.c", "attempts >= d.attempt ||", "attempts < 0 ||",
+      ON_POSTGRESQL)
 N = "src/store/postgresql/nodes.c"
 plant("claim_keeps_the_fence", "fences", "a claim does not raise the fence", N,
       "SET node=$3,fence=t.fence+1", "SET node=$3,fence=greatest(t.fence,1)", ON_POSTGRESQL)
