@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "memory_store/memory_store.h"
 #include "store/postgresql/pack_keys.h"
+#include "store/postgresql/pg_schema.h"
 
 #include <dirent.h>
 #include <libpq-fe.h>
@@ -238,6 +239,22 @@ struct both {
     char second[512];
 };
 
+static bool has_clock(const char *uri)
+{
+    PGconn *c = PQconnectdb(uri);
+    PGresult *r = PQexec(c, "SELECT FROM meta WHERE name='" PG_META_RETENTION_CLOCK "'");
+    bool found = PQntuples(r) > 0;
+    PQclear(r);
+    PQfinish(c);
+    return found;
+}
+
+static bool have_clocks(const struct subject *s)
+{
+    const struct both *both = s->context;
+    return has_clock(both->first) && has_clock(both->second);
+}
+
 static struct store *open_clusters(struct subject *s)
 {
     const struct both *both = s->context;
@@ -282,6 +299,7 @@ static bool opener_clusters(struct subject *ret)
     *ret = (struct subject){.name = "clusters",
                             .open = open_clusters,
                             .clean = clean_clusters,
+                            .has_clock = have_clocks,
                             .context = &both,
                             .keeps = true};
     clean_clusters(ret);

@@ -29,6 +29,8 @@ struct subject {
     struct store *(*open)(struct subject *s);
     void (*clean)(struct subject *s); /* removes what the store left behind; may be NULL */
     void *context;
+    /* NULL: the store's numbers tell whether its clock of retention has begun */
+    bool (*has_clock)(const struct subject *s);
     bool keeps; /* what was recorded is there after close and open */
     /* Where a journal is kept, else NULL. keep_empty: copies the store as it is, once nothing was
      * asked of it yet; replay: makes a subject of that copy and the present journal. */
