@@ -309,14 +309,37 @@ static void on_socket_state(void *arg, ares_socket_t fd, int readable, int writa
 
 /* ---- the check of the name servers */
 
-static void on_check(void *arg, int ares_status, int timeouts, unsigned char *answer, int bytes)
+/* Asks which name servers the root has: no name server asks elsewhere for that. on_socket sees
+ * whether there is an answer. c-ares has a new function for questions since 1.28 (Debian 13), where
+ * the old one is deprecated. */
+#if ARES_VERSION >= 0x011c00
+static void on_check(void *arg, ares_status_t status, size_t timeouts,
+                     const ares_dns_record_t *answer)
 {
     struct dns *dns = arg;
-    (void)ares_status, (void)timeouts, (void)answer, (void)bytes;
-    dns->checking = false; /* on_socket has seen whether there was an answer */
+    (void)status, (void)timeouts, (void)answer;
+    dns->checking = false;
 }
 
-/* Which name servers the root has: no name server asks elsewhere for that. */
+static void ask_check(struct dns *dns)
+{
+    (void)ares_query_dnsrec(dns->channel, ".", ARES_CLASS_IN, ARES_REC_TYPE_NS, on_check, dns,
+                            NULL);
+}
+#else
+static void on_check(void *arg, int status, int timeouts, unsigned char *answer, int bytes)
+{
+    struct dns *dns = arg;
+    (void)status, (void)timeouts, (void)answer, (void)bytes;
+    dns->checking = false;
+}
+
+static void ask_check(struct dns *dns)
+{
+    ares_query(dns->channel, ".", QUERY_CLASS_IN, QUERY_TYPE_NS, on_check, dns);
+}
+#endif
+
 static void check_fire(struct timer *timer)
 {
     struct dns *dns = CONTAINER_OF(timer, struct dns, check);
@@ -327,7 +350,7 @@ static void check_fire(struct timer *timer)
     if (dns->checking || now - dns->heard_mono_ms < DNS_CHECK_MS)
         return;
     dns->checking = true;
-    ares_query(dns->channel, ".", QUERY_CLASS_IN, QUERY_TYPE_NS, on_check, dns);
+    ask_check(dns);
     arm_timer(dns);
 }
 
