@@ -43,6 +43,11 @@ bool sqlstate_is_disk_full(const char *sqlstate)
     return strcmp(sqlstate, "53100") == 0;
 }
 
+bool sqlstate_lacks_partition(const char *sqlstate)
+{
+    return strcmp(sqlstate, "23514") == 0;
+}
+
 bool sqlstate_is_of_data(const char *sqlstate)
 {
     return strncmp(sqlstate, "22", 2) == 0;

@@ -19,6 +19,8 @@ enum pg_fate {
 enum pg_fate sqlstate_fate(const char *sqlstate);
 /* A write found the disk full. */
 bool sqlstate_is_disk_full(const char *sqlstate);
+/* A row has no partition. */
+bool sqlstate_lacks_partition(const char *sqlstate);
 /* The statement's values were refused, and would be again. */
 bool sqlstate_is_of_data(const char *sqlstate);
 /* An internal error, of the server or a proxy: the next try should use another connection. */

@@ -134,8 +134,8 @@ static bool end_try(struct postgresql_store *s, struct pg_side *side, struct tri
     drop_try(side);
     if (fate == PG_ABSENT)
         return true;
-    /* a partition that was there may have been dropped since: the next try looks again */
-    pg_partitions_free(&side->partitions);
+    if (fate == PG_REFUSED && sqlstate_lacks_partition(side->pg.sqlstate))
+        pg_partitions_free(&side->partitions); /* one was dropped since: the next try makes it */
     side->unknown |= side->pg.committing && (fate == PG_LOST || side->pg.commit_refused);
     bool refused = is_refused(side, t, fate), doubt = side->unknown && may_refuse;
     side->only_looks = refused && doubt;
