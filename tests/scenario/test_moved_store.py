@@ -1,8 +1,8 @@
 """A store's directory that is moved, replaced or deleted under a daemon: nothing that was acknowledged
 is lost, and another store's files are never touched."""
 import os
+import re
 import shutil
-import signal
 import subprocess
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from harness import BINARY, OPERATOR_KEY, Account, Daemon, eventually
 
 pytestmark = pytest.mark.sqlite("its directory")
 SMALL = {"POSTBACKD_TEST_SIZES": "131072,64,200"}  # journal segments of 128 KiB
+SCRUB = Path(__file__).resolve().parents[2] / "docs/operators/scrub.md"
 BATCH = 30  # events of 1 KB: a group of them is smaller than a segment
 
 
@@ -139,6 +140,12 @@ def delete_journal(store):
         path.unlink()
 
 
+def saving(pid, store, saved):
+    """The block of scrub.md, with values of our own in its first line."""
+    block = re.search(r"```bash\n(PID=.*?)```", SCRUB.read_text(), re.S).group(1)
+    return "PID=%d STORE=%s SAVED=%s\n%s" % (pid, store, saved, block.split("\n", 1)[1])
+
+
 @pytest.mark.parametrize("delete,word,env", [
     (delete_all, "has been deleted", SMALL),
     (lambda store: (store / "postbackd.db").unlink(), "postbackd.db has been", SMALL),
@@ -152,18 +159,8 @@ def test_deleted_files_are_saved_from_the_process(tmp_path, delete, word, env):
     acknowledged += post_until_refused(d, account, "deleted")
     assert_away(d, account, word)
     saved = tmp_path / "saved" / "store"
-    (saved / "journal").mkdir(parents=True)
-    d.process.send_signal(signal.SIGSTOP)
-    eventually(lambda: " T " in Path("/proc/%d/stat" % d.process.pid).read_text(), what="it is stopped")
-    if store.exists():
-        shutil.copytree(store, saved, dirs_exist_ok=True)
-    for fd in os.listdir("/proc/%d/fd" % d.process.pid):
-        open_file = "/proc/%d/fd/%s" % (d.process.pid, fd)
-        name = os.readlink(open_file).removesuffix(" (deleted)").removeprefix("%s/" % store)
-        if name.startswith(("postbackd.db", "journal/journal-")) and not name.endswith("-shm"):
-            shutil.copy(open_file, saved / name)
-    d.kill()
-    (saved / "postbackd.db-shm").unlink(missing_ok=True)
+    subprocess.run(["bash", "-c", saving(d.process.pid, store, saved)], check=True, timeout=60)
+    d.process.wait(30)
     (saved / "master.key").write_bytes(key)
     os.chmod(saved / "master.key", 0o600)
     again = Daemon(tmp_path / "saved", env=SMALL).start()
