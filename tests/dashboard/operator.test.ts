@@ -115,7 +115,7 @@ test('operator: the system page names the endpoint that stands still', async () 
     assert.match(worst[0]!, /sunny-games/);
     assert.match(worst[5]!, /500/);
   });
-  await admin.shows(async () => assert.equal((await admin.rows('Limits')).length, 6));
+  await admin.shows(async () => assert.equal((await admin.rows('Limits')).length, 7));
   await admin
     .link(/^quiz-night/)
     .first()
