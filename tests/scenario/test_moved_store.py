@@ -142,7 +142,7 @@ def delete_journal(store):
 
 def saving(pid, store, saved):
     """The block of scrub.md, with values of our own in its first line."""
-    block = re.search(r"```bash\n(PID=.*?)```", SCRUB.read_text(), re.S).group(1)
+    block = re.search(r"```shell\n(PID=.*?)```", SCRUB.read_text(), re.S).group(1)
     return "PID=%d STORE=%s SAVED=%s\n%s" % (pid, store, saved, block.split("\n", 1)[1])
 
 
