@@ -3,6 +3,8 @@
 
 #include "base/check.h"
 
+#include <errno.h>
+
 static const struct {
     const char *name, *text, *fix;
 } faults[LOCAL_FAULTS] = {
@@ -32,6 +34,20 @@ static const struct {
     [LOCAL_FAULT_CONNECTIONS] = {"connections", "All connections to receivers are in use.",
                                  "Raise --loops, or the limit of open files."},
 };
+
+enum local_fault local_fault_of_error(int error)
+{
+    switch (error) {
+    case EMFILE:
+    case ENFILE: return LOCAL_FAULT_DESCRIPTORS;
+    case ENOMEM:
+    case ENOBUFS: return LOCAL_FAULT_MEMORY;
+    case EADDRNOTAVAIL: return LOCAL_FAULT_ADDRESS;
+    case EACCES:
+    case EPERM: return LOCAL_FAULT_FORBIDDEN;
+    default: return LOCAL_FAULT_NONE;
+    }
+}
 
 const char *local_fault_name(enum local_fault f)
 {

@@ -18,6 +18,9 @@ enum local_fault {
 };
 #define LOCAL_FAULTS 9
 
+/* The fault of an errno of a socket call; LOCAL_FAULT_NONE: it tells of none, or of a route, which
+ * needs a look (send/opening.c). */
+enum local_fault local_fault_of_error(int error);
 const char *local_fault_name(enum local_fault f); /* "descriptors"; not for LOCAL_FAULT_NONE */
 /* A sentence for operators: what is missing. */
 const char *local_fault_text(enum local_fault f);

@@ -1,6 +1,7 @@
 /* Connects to one of several addresses: see dial.h. */
 #include "send/dial.h"
 
+#include "domain/local_fault.h"
 #include "net/socket.h"
 
 #include <errno.h>
@@ -24,26 +25,21 @@ static void try_close(struct dial *dial, struct dial_try *try)
     dial->under_way--;
 }
 
+bool dial_has_no_way(const struct dial *dial, const struct address *to, int error)
+{
+    /* without a source of its own, IPv6 that is switched off answers this, too */
+    bool is_off = error == EADDRNOTAVAIL && to->family != AF_INET && !source_for(dial, to);
+    return is_off || error == ENETUNREACH || error == EAFNOSUPPORT;
+}
+
 /* How much an error says about the receiver. If the network has answered for one address, that
- * counts, and not what this machine lacks for another. An address of a family that this machine
- * does not have says least. */
+ * counts, and not what this machine lacks for another. An address to which there is no way says
+ * least. */
 static int weight_of(const struct dial *dial, size_t place, int error)
 {
-    const struct address *to = &dial->addresses[place];
-    switch (error) {
-    case 0:
-    case ENETUNREACH:
-    case EAFNOSUPPORT: return 0;
-    /* without a source of its own, IPv6 that is switched off answers this, too */
-    case EADDRNOTAVAIL: return to->family == AF_INET || source_for(dial, to) ? 1 : 0;
-    case EMFILE:
-    case ENFILE:
-    case ENOMEM:
-    case ENOBUFS:
-    case EACCES:
-    case EPERM: return 1;
-    default: return 2;
-    }
+    if (error == 0 || dial_has_no_way(dial, &dial->addresses[place], error))
+        return 0;
+    return local_fault_of_error(error) ? 1 : 2;
 }
 
 static void note_failed(struct dial *dial, size_t place, int error)

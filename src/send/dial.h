@@ -32,4 +32,6 @@ struct dial {
 };
 
 void dial_start(struct dial *dial);
+/* True if the error says that this machine has no way there: no route, or not the family. */
+bool dial_has_no_way(const struct dial *dial, const struct address *to, int error);
 void dial_cancel(struct dial *dial); /* closes all connections; done is not called */

@@ -155,24 +155,11 @@ static bool is_cut_off(int family)
 static enum local_fault local_fault_of(const struct sender *s, const struct dial *dial,
                                        const struct address *to, int error)
 {
-    bool has_source = to->family == AF_INET ? dial->source_v4.family : dial->source_v6.family;
-    switch (error) {
-    case EMFILE:
-    case ENFILE: return LOCAL_FAULT_DESCRIPTORS;
-    case ENOMEM:
-    case ENOBUFS: return LOCAL_FAULT_MEMORY;
-    case EADDRNOTAVAIL:
-        /* without a source of its own, IPv6 that is switched off answers this, too */
-        if (to->family == AF_INET || has_source || socket_has_route(AF_INET6))
-            return LOCAL_FAULT_ADDRESS;
-        break;
-    case EACCES:
-    case EPERM: return LOCAL_FAULT_FORBIDDEN;
-    case ENETUNREACH:
-    case EAFNOSUPPORT: break;
-    default: return s->has_proxy ? LOCAL_FAULT_PROXY : LOCAL_FAULT_NONE;
-    }
-    if (is_cut_off(to->family))
+    bool no_way = dial_has_no_way(dial, to, error);
+    enum local_fault fault = local_fault_of_error(error);
+    if (fault && (!no_way || socket_has_route(to->family)))
+        return fault;
+    if (no_way && is_cut_off(to->family))
         return LOCAL_FAULT_ROUTE;
     return s->has_proxy ? LOCAL_FAULT_PROXY : LOCAL_FAULT_NONE;
 }
