@@ -168,8 +168,10 @@ static bool keep_house(struct postgresql_store *s, struct pg *pg, struct chores 
         fate = purge(s, pg, &c->retention, mono_ms);
     if (fate == PG_OK && c->is_first)
         fate = shorten_log(pg);
-    if (fate != PG_OK)
+    if (fate != PG_OK) {
         log_warning("partitions_not_kept", LOG_STR("why", buf_str(&pg->why)));
+        pg_partitions_free(&c->known); /* one may have been dropped: the next round looks again */
+    }
     return fate == PG_OK;
 }
 
