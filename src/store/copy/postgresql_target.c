@@ -148,7 +148,7 @@ static void write_bodies(struct postgresql_target *t, const struct copy_chunk *c
         column_int(&t->table.columns[0], e->account_no);
         column_int(&t->table.columns[1], c->events[i].period);
         column_int(&t->table.columns[2], (int64_t)e->event_no);
-        column_str(&t->table.columns[3], text_pack(&t->packer.packer, e->body));
+        column_str(&t->table.columns[3], text_pack(&t->packer.text, e->body));
     }
     send(t, "INSERT INTO body(account_no,period,event_no,body) SELECT * FROM unnest($1,$2,$3,$4)");
 }

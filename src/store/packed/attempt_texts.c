@@ -4,7 +4,7 @@
 void attempt_packer_free(struct attempt_packer *p)
 {
     buf_free(&p->writer.out);
-    text_packer_free(&p->packer);
+    text_packer_free(&p->text);
 }
 
 struct str attempt_texts_pack(struct attempt_packer *p, const struct attempt *a,
@@ -18,7 +18,7 @@ struct str attempt_texts_pack(struct attempt_packer *p, const struct attempt *a,
     text_put_lines(w, a->request_headers, a, facts);
     text_put_lines(w, a->response_headers, a, facts);
     text_put(w, a->response_body);
-    return text_pack(&p->packer, buf_str(&w->out));
+    return text_pack(&p->text, buf_str(&w->out));
 }
 
 bool attempt_texts_read(struct str packed, const struct attempt_facts *facts, struct arena *arena,

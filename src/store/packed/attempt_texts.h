@@ -1,15 +1,15 @@
 /* What an attempt sent and got, for a store with a row for each attempt: the texts of its request
- * headers, its response headers and its response body (attempt_text.h), as one packed text. The URL
+ * headers, its response headers and its response body (text_pieces.h), as one packed text. The URL
  * and the detail are not among them, because an erasure keeps them. */
 #pragma once
 
-#include "store/packed/attempt_text.h"
 #include "store/packed/packed_text.h"
+#include "store/packed/text_pieces.h"
 
 /* Zero-initialised it is ready; of one thread at a time. */
 struct attempt_packer {
     struct text_writer writer;
-    struct text_packer packer;
+    struct text_packer text; /* for other texts of the same thread, too */
 };
 
 void attempt_packer_free(struct attempt_packer *p);

@@ -1,6 +1,6 @@
 /* A line becomes a piece only if the piece prints the same line; where a value has several
  * spellings, the line is compared with the printed one. */
-#include "store/packed/attempt_pieces.h"
+#include "store/packed/line_pieces.h"
 
 #include "domain/clock.h"
 

@@ -1,7 +1,7 @@
-/* Writes and reads the header lines in the texts of attempts; see attempt_text.h. */
+/* Writes and reads the header lines in the texts of attempts; see text_pieces.h. */
 #pragma once
 
-#include "store/packed/attempt_text.h"
+#include "store/packed/text_pieces.h"
 
 #define ATTEMPT_SIGNATURE_BYTES 32
 #define ATTEMPT_SIGNATURE_TEXT 47 /* "v1," and their base64, padded */

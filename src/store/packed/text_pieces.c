@@ -1,9 +1,9 @@
 /* Writes and reads texts of attempts, which store repeated parts only once. A text is split at the
- * lines that can be printed from other facts (attempt_text.h). All lines between two of these are
+ * lines that can be printed from other facts (text_pieces.h). All lines between two of these are
  * one literal, so that headers that never change are found as a whole. */
-#include "store/packed/attempt_text.h"
+#include "store/packed/text_pieces.h"
 
-#include "store/packed/attempt_pieces.h"
+#include "store/packed/line_pieces.h"
 
 /* --- writing ---------------------------------------------------------------------------------- */
 

@@ -6,8 +6,7 @@
  *               from there on, even: (n - PIECE_LITERAL) / 2 bytes follow;
  *               odd: the ((n - PIECE_LITERAL) / 2)-th literal of the writer again, counted
  *               from 0 up to TEXT_LITERALS
- *     number    base 128, least significant first, the high bit means that more follow; numbers
- *               that may be negative as 2n or -2n-1
+ *     number    as in numbers.h
  *
  * A line becomes a piece only if the piece prints the same bytes, so every text is read back byte
  * for byte. */

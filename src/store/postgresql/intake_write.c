@@ -28,7 +28,7 @@ static void write_bodies(struct pg_intake *in)
         column_int(&t->columns[0], e->account_no);
         column_int(&t->columns[1], in->items[i].period);
         column_int(&t->columns[2], (int64_t)e->event_no);
-        column_str(&t->columns[3], text_pack(&in->side->packer.packer, e->body));
+        column_str(&t->columns[3], text_pack(&in->side->packer.text, e->body));
     }
     if (table_rows(t) == 0)
         return;

@@ -19,7 +19,7 @@ enum pg_fate {
 enum pg_fate sqlstate_fate(const char *sqlstate);
 /* A write found the disk full. */
 bool sqlstate_is_disk_full(const char *sqlstate);
-/* A row has no partition. */
+/* A row has no partition, or a CHECK of somebody's refuses it. */
 bool sqlstate_lacks_partition(const char *sqlstate);
 /* The statement's values were refused, and would be again. */
 bool sqlstate_is_of_data(const char *sqlstate);

@@ -79,8 +79,8 @@ static void block_column(const void *context, size_t row, int column, sqlite3_co
         attempt_chunk_add(c, at->id, &at->attempt, &facts);
     }
     attempt_chunk_end(c);
-    array_vtab_blob(to,
-                    buf_str(&c->texts.out)); /* SQLite copies it before the next row is asked for */
+    /* SQLite copies it before the next row is asked for */
+    array_vtab_blob(to, buf_str(&c->texts.out));
 }
 
 /* Writes the attempts of one day, order[0..count). */

@@ -1,4 +1,4 @@
-/* Writes and reads blocks of attempts; their texts are those of packed/attempt_text.h. */
+/* Writes and reads blocks of attempts; their texts are those of packed/text_pieces.h. */
 #include "store/sqlite/attempt_block.h"
 
 #include <stdlib.h>

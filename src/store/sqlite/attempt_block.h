@@ -9,11 +9,11 @@
  *               before in the chunk (0 at first), duration_ms, status, class;
  *               texts: url, detail, request headers, response headers, response body
  *
- * The texts are as in packed/attempt_text.h, whose literals are those of the chunk; so are the
+ * The texts are as in packed/text_pieces.h, whose literals are those of the chunk; so are the
  * numbers. */
 #pragma once
 
-#include "store/packed/attempt_text.h"
+#include "store/packed/text_pieces.h"
 #include "store/store.h"
 
 #define ATTEMPT_BLOCK_BITS 6
