@@ -11,8 +11,8 @@
 
 #define LOCAL_FAULT_RETRY_MS 1000
 #define LOCAL_FAULT_APART_MS 2
-#define LOCAL_FAULT_OVER_MS 60000 /* without the fault for so long: the next one is logged again   \
-                                   */
+/* After so long without the fault, the next one is logged again. */
+#define LOCAL_FAULT_OVER_MS 60000
 
 static int64_t next_turn_mono_ms(struct dispatcher *d, int64_t now_mono_ms)
 {

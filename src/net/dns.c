@@ -34,8 +34,6 @@
 #define DNS_CHECK_MS 1000
 #define DNS_CHECK_WAIT_MS 1000 /* the least time that an answer to the check gets */
 #define DNS_TTL_SILENT_MS 1000
-#define QUERY_CLASS_IN 1
-#define QUERY_TYPE_NS 2
 
 struct dns_name {
     struct dns *dns;
@@ -327,6 +325,9 @@ static void ask_check(struct dns *dns)
                             NULL);
 }
 #else
+#define QUERY_CLASS_IN 1
+#define QUERY_TYPE_NS 2
+
 static void on_check(void *arg, int status, int timeouts, unsigned char *answer, int bytes)
 {
     struct dns *dns = arg;

@@ -253,39 +253,33 @@ static mode_t mode_of(int flags, va_list rest)
     return flags & O_CREAT ? va_arg(rest, mode_t) : 0;
 }
 
+#define TAKE_MODE(flags)                                                                           \
+    va_list rest;                                                                                  \
+    va_start(rest, flags);                                                                         \
+    mode_t mode = mode_of(flags, rest);                                                            \
+    va_end(rest)
+
 int open(const char *path, int flags, ...)
 {
-    va_list rest;
-    va_start(rest, flags);
-    mode_t mode = mode_of(flags, rest);
-    va_end(rest);
+    TAKE_MODE(flags);
     return open_noting(AT_FDCWD, path, flags, mode);
 }
 
 int open64(const char *path, int flags, ...)
 {
-    va_list rest;
-    va_start(rest, flags);
-    mode_t mode = mode_of(flags, rest);
-    va_end(rest);
+    TAKE_MODE(flags);
     return open_noting(AT_FDCWD, path, flags, mode);
 }
 
 int openat(int at, const char *name, int flags, ...)
 {
-    va_list rest;
-    va_start(rest, flags);
-    mode_t mode = mode_of(flags, rest);
-    va_end(rest);
+    TAKE_MODE(flags);
     return open_noting(at, name, flags, mode);
 }
 
 int openat64(int at, const char *name, int flags, ...)
 {
-    va_list rest;
-    va_start(rest, flags);
-    mode_t mode = mode_of(flags, rest);
-    va_end(rest);
+    TAKE_MODE(flags);
     return open_noting(at, name, flags, mode);
 }
 
