@@ -131,23 +131,27 @@ def ages(port):
 
 
 class Daemon:
-    def __init__(self, core=DAEMON_CORE, options=(), store=None, kept=None, uri=None, within=()):
+    def __init__(self, core=DAEMON_CORE, options=(), store=None, kept=None, uri=None, within=(), log=None):
         """On SQLite in the folder `store`, or on PostgreSQL. kept: a folder that is used and outlives the
-        bench, made if it is not there. within: a command that runs it."""
+        bench, made if it is not there. within: a command that runs it. log: a file for its log; without
+        one only errors are shown."""
         self.dir = Path(kept or store or tempfile.mkdtemp(prefix="bench-store-", dir=BENCH_DIR))
         self.is_kept, self.is_new = bool(kept), not self.dir.exists() or not kept
         self.dir.mkdir(parents=True, exist_ok=True)
         self.uri = uri or "sqlite:%s" % self.dir
         self.master_key = {"POSTBACKD_MASTER_KEY": MASTER_KEY} if uri else {}  # a folder has its own, for bench/fill
-        self.core, self.options, self.within, self.port = core, options, within, free_port()
+        self.core, self.options, self.within, self.log, self.port = core, options, within, log, free_port()
         self.start()
 
     def start(self):
         command = [*self.within, BUILD / "postbackd", "serve", "--listen", "127.0.0.1:%d" % self.port,
                    "--store", self.uri, "--allow-destination", "127.0.0.0/8",
-                   "--reads-per-minute", "1000000", "--log-level", "error", *self.options]
-        self.process = subprocess.Popen(pinned(self.core, command),
+                   "--reads-per-minute", "1000000", "--log-level", "info" if self.log else "error", *self.options]
+        log = open(self.log, "a") if self.log else None
+        self.process = subprocess.Popen(pinned(self.core, command), stderr=log,
                                         env=dict(os.environ, POSTBACKD_OPERATOR_KEY=KEY, **self.master_key))
+        if log:
+            log.close()
         wait_port(self.port)
 
     def fill(self, count, first, clients, *more):

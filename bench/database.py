@@ -75,11 +75,13 @@ class Server:
 class Nodes:
     """Daemons on one database."""
 
-    def __init__(self, uri, count, core=OTHERS_CORE, options=()):
+    def __init__(self, uri, count, core=OTHERS_CORE, options=(), logs=None):
+        """logs: a folder for a log of each."""
         self.uri, self.all = uri, []
         try:
             for i in range(count):
-                self.all.append(Daemon(core=core, uri=uri, options=["--node-name", "node-%d" % i, *options]))
+                self.all.append(Daemon(core=core, uri=uri, options=["--node-name", "node-%d" % i, *options],
+                                       log=logs and logs / ("node-%d.log" % i)))
             self.wait_even()
         except BaseException:
             self.close()

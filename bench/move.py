@@ -10,7 +10,8 @@ it, while the old server is kept up to date. Beside the copy stands a bare one: 
 largest partition to the other server, into a table with the same indexes, under the same load.
 
 Afterwards every acknowledged event must have had its callback, once, and both databases must have
-the same rows. Then the subscription is disabled while RATE * SECONDS events come in as fast as they
+the same rows. If not, the folder with the nodes' logs and with what arrived stays, and what is known
+of callbacks that came twice is printed. Then the subscription is disabled while RATE * SECONDS events come in as fast as they
 are taken, and enabled: how many events/s the one process applies that applies all changes.
 
 Default: 20 GB, 60 s and 300/s. It takes 50 GB of disk (2.2 * GB and 6 for WAL), where BENCH_DIR says,
@@ -220,6 +221,11 @@ def bare_copy(pair):
     return mb, (began, ended)
 
 
+ATTEMPTS = """SELECT e.account_no,e.event_no,e.app_no,e.state,e.attempts,e.accepted_ms,array_agg((a.number,a.at_ms,
+a.duration_ms,a.class,a.status)) FROM event e LEFT JOIN attempt a USING (account_no,event_no)
+WHERE e.event_id='%s' GROUP BY 1,2,3,4,5,6"""
+
+
 ROWS = """SELECT (SELECT count(*)||' '||sum(hashtext(event_id)::bigint)||' '||sum(state) FROM event),
 (SELECT count(*)||' '||sum(hashtext(body::text)::bigint) FROM body), (SELECT count(*)||' '||sum(at_ms) FROM attempt),
 (SELECT count(*)||' '||sum(event_no) FROM event_key), (SELECT count(*)||' '||sum(hashtext(keys::text)::bigint) FROM key_page), (SELECT sum(count)||' '||sum(reward_micros) FROM book),
@@ -292,10 +298,18 @@ class Phases:
             max(post.waited_s for post in posts), sum(post.refused > 0 for post in posts), len(posts)), goal=goal)
 
     def check(self):
+        """The RewardIds that came twice, and whether all came."""
         acknowledged = {one for post in self.posts for one in post.ids}
         times = collections.Counter(one for _, _, one in self.arrived)
         row("acknowledged; lost; came twice", "%d; %d; %d" % (
             len(acknowledged), len(acknowledged - set(times)), sum(n - 1 for n in times.values())), goal="0; 0")
+        return [one for one, n in times.items() if n > 1], acknowledged <= set(times)
+
+    def tell_of(self, twice, uri):
+        """When each of them arrived, and its attempts as they were recorded."""
+        for one in twice[:100]:
+            arrivals = ["%.3f" % at for at, _, found in self.arrived if found == one]
+            print("#", one, "arrived", *arrivals, "event and attempts:", sql(uri, ATTEMPTS % one), file=sys.stderr)
 
 
 def print_move(there, back, bare, size_mb):
@@ -342,7 +356,8 @@ def run(pair, nodes, port, arrivals, seconds, rate):
     phases = Phases(load)
     for name, between in when.items():
         phases.row(name, between, "<= 2 s" if "switch" in name else "")
-    phases.check()
+    twice, is_whole = phases.check()
+    phases.tell_of(twice, pair.old)
     applied, cpu_us, taken = apply_backlog(pair, nodes, int(rate * seconds))
     row("changes applied by one process, events/s", "%.0f; %.0f us of its CPU an event" % (applied, cpu_us),
         "taken in and delivered: %.0f/s" % taken, applied / taken)
@@ -352,6 +367,7 @@ def run(pair, nodes, port, arrivals, seconds, rate):
     row("books that are wrong: as nodes say; in all", "%d; %s" % (wrong, sql(pair.old, WRONG_BOOKS)), goal="0; 0")
     subprocess.run([BUILD / "postbackd", "move", "--store", pair.new, "--to", pair.old, "--finish"], check=True,
                    stdout=sys.stderr)
+    return is_whole and not twice
 
 
 def main():
@@ -360,6 +376,7 @@ def main():
     if shutil.disk_usage(where).free < (2.2 * gb + (6 if gb >= 1 else 1)) * 1e9:
         sys.exit("there is too little room in %s for %g GB" % (where, gb))
     folder, port, nodes = Path(tempfile.mkdtemp(prefix="bench-move-", dir=BENCH_DIR)), free_port(), None
+    is_good = False
     sink = subprocess.Popen(pinned(OTHERS_CORE, [BUILD / "bench" / "sink", port, folder / "arrivals"]))
     pair = Pair()
     try:
@@ -369,15 +386,18 @@ def main():
         header()
         row("filled: callbacks; GB; minutes", "%d; %.2f; %.1f" % (
             count, megabytes(pair.old) / 1000, (time.time() - began) / 60))
-        nodes = Nodes(pair.uri, NODES)
-        run(pair, nodes, port, folder / "arrivals", seconds, rate)
+        nodes = Nodes(pair.uri, NODES, logs=folder)
+        is_good = run(pair, nodes, port, folder / "arrivals", seconds, rate)
     finally:
         if nodes:
             nodes.close()
         pair.close()
         sink.terminate()
         sink.wait()
-        shutil.rmtree(folder)
+        if is_good:
+            shutil.rmtree(folder)
+        else:
+            print("logs and arrivals are in", folder, file=sys.stderr)
 
 
 if __name__ == "__main__":
