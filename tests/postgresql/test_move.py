@@ -71,12 +71,22 @@ def make_partition(uri, number):
         (100000 + number, 100000 + number, number, number + 1))
 
 
+def full_pages(uri):
+    """Partitions of event whose pages are filled whole, and those with room for changes."""
+    return sql(uri, "SELECT count(*) FILTER (WHERE reloptions IS NULL)||' '||count(*) FILTER (WHERE reloptions="
+                    "'{fillfactor=60}') FROM pg_inherits JOIN pg_class ON oid=inhrelid WHERE inhparent='event'::regclass")
+
+
 def test_partitions_come_along_and_none_is_dropped_meanwhile(pair):  # noqa: F811
     node = pair.cluster.start("a")
     move_killed_at("copying", pair.old, pair.new)
     make_partition(pair.old, 9000)
+    sql(pair.old, "CREATE TABLE event_100001 (LIKE event INCLUDING ALL) WITH (fillfactor=60);"
+                  "ALTER TABLE event ATTACH PARTITION event_100001 FOR VALUES FROM (1) TO (2)")
+    current = full_pages(pair.old).split()[1]
     move(pair.old, pair.new)
     assert has_partition(pair.new, "attempt_109000")
+    assert full_pages(pair.new) == "1 %d" % (int(current) - 1), "a month that is over needs no room for changes"
     make_partition(pair.new, 1)
     sql(pair.new, "INSERT INTO question(id,shard,app_no,scope,asker,asked_at) VALUES(1,0,0,0,0,now()-interval '1 h')")
     node.restart()
