@@ -287,6 +287,9 @@ export class Window {
     const state = this.complaints.filter(
       what => !this.expected.some(pattern => pattern.test(what)),
     );
+    // a question that a test answers itself may be under way
+    await this.page.unrouteAll({ behavior: 'ignoreErrors' });
+    await this.context.unrouteAll({ behavior: 'ignoreErrors' });
     await this.context.close();
     assert.deepEqual(state, [], 'the console is silent and nobody else was asked');
   }

@@ -35,6 +35,6 @@ export async function slowDown(context: BrowserContext, page: Page): Promise<voi
   if (!most) return;
   await context.route('**/api/v1/**', async route => {
     await new Promise(resolve => setTimeout(resolve, Math.random() * most));
-    await route.continue().catch(() => {}); // the page has gone meanwhile
+    await route.continue();
   });
 }
