@@ -53,10 +53,10 @@ void request_list_join(struct request_list *to, struct request_list *more)
     *more = (struct request_list){0};
 }
 
-bool request_list_is_deferrable(const struct request_list *list)
+bool request_list_is_outcomes(const struct request_list *list)
 {
     const struct request *r = list->first;
-    while (r && request_is_deferrable(r->kind))
+    while (r && r->kind == REQUEST_OUTCOMES)
         r = r->next;
     return !r;
 }
@@ -72,40 +72,18 @@ struct request *request_new(enum request_kind kind, void *what)
 
 void request_reply(enum request_kind kind, void *what, enum store_status status)
 {
-#define ANSWER(type)                                                                               \
-    do {                                                                                           \
-        /* NOLINTNEXTLINE(bugprone-macro-parentheses) a type takes none */                         \
-        type *asked = what;                                                                        \
+    switch (kind) {
+#define REPLY(kind, type, account, work)                                                           \
+    case REQUEST_##kind: {                                                                         \
+        struct type *asked = what;                                                                 \
         asked->status = status;                                                                    \
         executor_post(asked->reply_to, &asked->done);                                              \
-    } while (0)
-    switch (kind) {
-    case REQUEST_INTAKE: ANSWER(struct intake_batch); break;
-    case REQUEST_OUTCOMES: ANSWER(struct outcome_batch); break;
-    case REQUEST_OBJECT: ANSWER(struct object_change); break;
-    case REQUEST_RESEND: ANSWER(struct resend); break;
-    case REQUEST_ERASE: ANSWER(struct erase); break;
-    case REQUEST_PAGE: ANSWER(struct due_page); break;
-    case REQUEST_REPORT: ANSWER(struct report_query); break;
-    case REQUEST_INTRADAY: ANSWER(struct intraday_query); break;
-    case REQUEST_DELIVERY_STATS: ANSWER(struct delivery_stats_query); break;
-    case REQUEST_STATEMENT: ANSWER(struct statement_query); break;
-    case REQUEST_COUNT: ANSWER(struct callback_count); break;
-    case REQUEST_BOOKS: ANSWER(struct books_check); break;
-    case REQUEST_WAITING: ANSWER(struct lane_waiting); break;
-    case REQUEST_CALLBACK: ANSWER(struct callback_get); break;
-    case REQUEST_CALLBACKS: ANSWER(struct callback_list); break;
-    case REQUEST_OBJECTS: ANSWER(struct object_list); break;
-    case REQUEST_FEED: ANSWER(struct object_feed); break;
-    case REQUEST_APPLIED:
-    case REQUEST_APPLIER_FAILED:
-    case REQUEST_APPLY:
-    case REQUEST_CHECKPOINT:
-    case REQUEST_PURGE:
-    case REQUEST_LEAVE:
-    case REQUEST_STOP: UNREACHABLE();
+        return;                                                                                    \
     }
-#undef ANSWER
+        REQUESTS(REPLY)
+#undef REPLY
+    default: UNREACHABLE();
+    }
 }
 
 void request_finish(struct request *r, enum store_status status)
@@ -117,16 +95,15 @@ void request_finish(struct request *r, enum store_status status)
 uint32_t request_account(const struct request *r)
 {
     switch (r->kind) {
-    case REQUEST_RESEND: return ((const struct resend *)r->what)->account_no;
-    case REQUEST_ERASE: return ((const struct erase *)r->what)->account_no;
-    case REQUEST_REPORT: return ((const struct report_query *)r->what)->account_no;
-    case REQUEST_INTRADAY: return ((const struct intraday_query *)r->what)->account_no;
-    case REQUEST_DELIVERY_STATS: return ((const struct delivery_stats_query *)r->what)->account_no;
-    case REQUEST_STATEMENT: return ((const struct statement_query *)r->what)->account_no;
-    case REQUEST_COUNT: return ((const struct callback_count *)r->what)->account_no;
-    case REQUEST_WAITING: return ((const struct lane_waiting *)r->what)->account_no;
-    case REQUEST_CALLBACK: return ((const struct callback_get *)r->what)->account_no;
-    case REQUEST_CALLBACKS: return ((const struct callback_list *)r->what)->account_no;
+#define ACCOUNT_OF_NONE(type) 0
+#define ACCOUNT_OF_ACCOUNT(type) ((const struct type *)r->what)->account_no
+#define ACCOUNT_CASE(kind, type, account, work)                                                    \
+    case REQUEST_##kind: return ACCOUNT_OF_##account(type);
+        /* NOLINTNEXTLINE(bugprone-branch-clone) kinds without an account are alike */
+        REQUESTS(ACCOUNT_CASE)
+#undef ACCOUNT_CASE
+#undef ACCOUNT_OF_ACCOUNT
+#undef ACCOUNT_OF_NONE
     default: return 0;
     }
 }
@@ -159,7 +136,7 @@ void queue_post(struct queue *q, struct request *r)
     ASSERT(pthread_mutex_lock(&q->mutex) == 0);
     /* Signal for the first request only, but with takers by turns for each one: the requests that
      * are there already may have to wait for another taker's account. */
-    bool wakes = q->batching ? !request_is_deferrable(r->kind) : !q->list.first || q->by_turns;
+    bool wakes = q->batching ? r->kind != REQUEST_OUTCOMES : !q->list.first || q->by_turns;
     request_list_add(&q->list, r);
     if (wakes)
         pthread_cond_signal(&q->wake);
@@ -191,7 +168,7 @@ void queue_wait_batch(struct queue *q, int64_t until_us)
     int code = 0;
     ASSERT(pthread_mutex_lock(&q->mutex) == 0);
     q->batching = true;
-    while (code == 0 && request_list_is_deferrable(&q->list))
+    while (code == 0 && request_list_is_outcomes(&q->list))
         code = pthread_cond_timedwait(&q->wake, &q->mutex, &until);
     q->batching = false;
     ASSERT(pthread_mutex_unlock(&q->mutex) == 0);

@@ -21,24 +21,29 @@ struct request {
     size_t decided;
 };
 
-/* True for the reads of the API, which wait for the read barrier. */
+enum request_work {
+    WORK_MESSAGE, /* between the threads of one store */
+    WORK_CHANGE,
+    WORK_OUTCOMES, /* nobody waits for the answer, so the commit may be delayed to take more */
+    WORK_PAGE,
+    WORK_READ, /* of the API: waits for the read barrier */
+    WORK_SCAN, /* a read of many rows (scans.c) */
+    WORK_BOOKS,
+    WORK_FEED,
+};
+
+static inline enum request_work request_work(enum request_kind kind)
+{
+#define REQUEST_WORK(kind, type, account, work) [REQUEST_##kind] = WORK_##work,
+    static const enum request_work works[REQUEST_STOP + 1] = {REQUESTS(REQUEST_WORK)};
+#undef REQUEST_WORK
+    return works[kind];
+}
+
 static inline bool request_is_read(enum request_kind kind)
 {
-    return kind == REQUEST_REPORT || kind == REQUEST_INTRADAY || kind == REQUEST_STATEMENT ||
-           kind == REQUEST_COUNT || kind == REQUEST_CALLBACK || kind == REQUEST_CALLBACKS ||
-           kind == REQUEST_OBJECTS || kind == REQUEST_WAITING || kind == REQUEST_DELIVERY_STATS;
-}
-
-/* True for reads of many rows (scans.c). */
-static inline bool request_is_scan(enum request_kind kind)
-{
-    return kind == REQUEST_STATEMENT || kind == REQUEST_COUNT;
-}
-
-/* True if nobody waits for the answer, so that the commit may be delayed to take more requests. */
-static inline bool request_is_deferrable(enum request_kind kind)
-{
-    return kind == REQUEST_OUTCOMES;
+    enum request_work work = request_work(kind);
+    return work == WORK_READ || work == WORK_SCAN;
 }
 
 /* The account that the request is about; 0: none. */
@@ -53,8 +58,8 @@ void request_list_add_first(struct request_list *list, struct request *r);
 struct request *request_list_take(struct request_list *list); /* NULL: empty */
 /* moves all of `more` to the end of `to` */
 void request_list_join(struct request_list *to, struct request_list *more);
-/* true if all its requests are deferrable, or if it is empty */
-bool request_list_is_deferrable(const struct request_list *list);
+/* true if it has only outcomes, or nothing */
+bool request_list_is_outcomes(const struct request_list *list);
 struct request *request_new(enum request_kind kind, void *what);
 /* Sets the status of the caller's struct and posts its `done`. Only for kinds up to REQUEST_FEED,
  * not for those between the store's threads. */
@@ -69,7 +74,7 @@ struct queue {
     pthread_mutex_t mutex;
     pthread_cond_t wake;
     struct request_list list;
-    /* a thread is in queue_wait_batch: a deferrable request does not wake it */
+    /* a thread is in queue_wait_batch: outcomes do not wake it */
     bool batching;
     /* set when queue_take_turn is used; only then do the members below mean anything: */
     bool by_turns;
@@ -82,7 +87,7 @@ void queue_destroy(struct queue *q);
 void queue_post(struct queue *q, struct request *r);
 /* Waits at most wait_ms for a request. True if there is one. */
 bool queue_has_any(struct queue *q, int64_t wait_ms);
-/* Waits until timing_now_us() is until_us or a request arrives that is not deferrable. */
+/* Waits until timing_now_us() is until_us or a request arrives that is none of outcomes. */
 void queue_wait_batch(struct queue *q, int64_t until_us);
 /* Takes all requests, after waiting for the first at most wait_ms (negative: without end). */
 struct request_list queue_take_all(struct queue *q, int64_t wait_ms);

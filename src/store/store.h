@@ -493,25 +493,31 @@ struct str erased_name(struct env *env, char text[ERASED_NAME_BYTES]);
 
 struct store;
 
-/* Kinds of requests, each with its struct. */
+/* Every kind of request: its struct, whether the struct has an account_no (else NONE), and its
+ * work. The enum, request_work and what queue.c does by kind are made from this list. */
+#define REQUESTS(X)                                                                                \
+    X(INTAKE, intake_batch, NONE, CHANGE)                                                          \
+    X(OUTCOMES, outcome_batch, NONE, OUTCOMES)                                                     \
+    X(OBJECT, object_change, NONE, CHANGE)                                                         \
+    X(RESEND, resend, ACCOUNT, CHANGE)                                                             \
+    X(ERASE, erase, ACCOUNT, CHANGE)                                                               \
+    X(PAGE, due_page, NONE, PAGE)                                                                  \
+    X(REPORT, report_query, ACCOUNT, READ)                                                         \
+    X(INTRADAY, intraday_query, ACCOUNT, READ)                                                     \
+    X(DELIVERY_STATS, delivery_stats_query, ACCOUNT, READ)                                         \
+    X(STATEMENT, statement_query, ACCOUNT, SCAN)                                                   \
+    X(COUNT, callback_count, ACCOUNT, SCAN)                                                        \
+    X(BOOKS, books_check, NONE, BOOKS)                                                             \
+    X(WAITING, lane_waiting, ACCOUNT, READ)                                                        \
+    X(CALLBACK, callback_get, ACCOUNT, READ)                                                       \
+    X(CALLBACKS, callback_list, ACCOUNT, READ)                                                     \
+    X(OBJECTS, object_list, ACCOUNT, READ)                                                         \
+    X(FEED, object_feed, NONE, FEED) /* shared stores only */
+
 enum request_kind {
-    REQUEST_INTAKE,         /* intake_batch */
-    REQUEST_OUTCOMES,       /* outcome_batch */
-    REQUEST_OBJECT,         /* object_change */
-    REQUEST_RESEND,         /* resend */
-    REQUEST_ERASE,          /* erase */
-    REQUEST_PAGE,           /* due_page */
-    REQUEST_REPORT,         /* report_query */
-    REQUEST_INTRADAY,       /* intraday_query */
-    REQUEST_DELIVERY_STATS, /* delivery_stats_query */
-    REQUEST_STATEMENT,      /* statement_query */
-    REQUEST_COUNT,          /* callback_count */
-    REQUEST_BOOKS,          /* books_check */
-    REQUEST_WAITING,        /* lane_waiting */
-    REQUEST_CALLBACK,       /* callback_get */
-    REQUEST_CALLBACKS,      /* callback_list */
-    REQUEST_OBJECTS,        /* object_list */
-    REQUEST_FEED,           /* object_feed; shared stores only */
+#define REQUEST_ENUM(kind, type, account, work) REQUEST_##kind,
+    REQUESTS(REQUEST_ENUM)
+#undef REQUEST_ENUM
     /* Between the threads of one store. */
     REQUEST_APPLIED, /* from the applier: a memtable is committed, or its commit failed */
     REQUEST_APPLIER_FAILED,

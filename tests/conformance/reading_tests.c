@@ -366,6 +366,8 @@ static void objects_change_together(struct subject *s)
         {OBJECT_AUDIT, STR("a.03"), STR("4")},
     };
     CHECK_EQ_INT(subject_object_with(s, OBJECT_USER, "nobody", NULL, ended, 3), STORE_NOT_FOUND);
+    /* by an account that has no events: seen at once all the same */
+    CHECK_CSTR(subject_objects(s, OBJECT_AUDIT, "a.", "a/", 9), "a.02=2;a.01=1;");
     CHECK_CSTR(subject_objects(s, OBJECT_SESSION, "s", "t", 9), "s1={};");
     CHECK_EQ_INT(subject_object_with(s, OBJECT_USER, "u1", "{\"u\":2}", ended, 3), STORE_OK);
     for (int round = 0; round < (s->keeps ? 2 : 1); round++) {

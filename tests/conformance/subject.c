@@ -2,6 +2,7 @@
 #include "subject.h"
 
 #include "base/alloc.h"
+#include "world.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -432,6 +433,8 @@ const char *subject_objects(struct subject *s, enum object_kind kind, const char
     struct object_list l = {.done.run = never_run,
                             .reply_to = &s->executor,
                             .kind = kind,
+                            /* as the API asks for a partner's audit log */
+                            .account_no = kind == OBJECT_AUDIT ? ACCOUNT_A : 0,
                             .from = str_of(from),
                             .below = str_of(below),
                             .limit = limit};

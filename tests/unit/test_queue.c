@@ -128,6 +128,17 @@ static void an_account_has_one_thread(void)
     CHECK_EQ_INT(turn_of(0), -1);
 }
 
+static void lists_of_objects_have_one_thread(void)
+{
+    struct object_list lists[2] = {{.account_no = 7}, {.account_no = 7}};
+    for (size_t i = 0; i < 2; i++)
+        queue_post(&queue, request_new(REQUEST_OBJECTS, &lists[i]));
+    CHECK_EQ_INT(turn_of(0), 7);
+    CHECK_EQ_INT(turn_of(1), -1);
+    CHECK_EQ_INT(turn_of(0), 7);
+    CHECK_EQ_INT(turn_of(0), -1);
+}
+
 static void the_end_comes_last(void)
 {
     post(REQUEST_STOP);
@@ -175,6 +186,7 @@ int main(void)
     RUN(outcomes_wake_who_sleeps);
     RUN(accounts_take_turns);
     RUN(an_account_has_one_thread);
+    RUN(lists_of_objects_have_one_thread);
     RUN(the_end_comes_last);
     RUN(a_sleeping_thread_is_woken_for_another_account);
     queue_destroy(&queue);

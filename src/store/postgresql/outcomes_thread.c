@@ -219,7 +219,7 @@ static void retry_aside(struct recorder *rec)
 static void gather(struct postgresql_store *s, struct request_list *todo, int64_t took_us)
 {
     bool alone = atomic_load(&s->nodes.alive) < 2;
-    if (alone || !request_list_is_deferrable(todo) || weigh(todo) >= PG_GROUP_OUTCOMES_ENOUGH)
+    if (alone || !request_list_is_outcomes(todo) || weigh(todo) >= PG_GROUP_OUTCOMES_ENOUGH)
         return;
     int64_t wait_us = took_us < PG_GATHER_MOST_US ? took_us : PG_GATHER_MOST_US;
     queue_wait_batch(&s->to_outcomes, timing_now_us() + wait_us);

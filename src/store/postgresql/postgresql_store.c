@@ -53,19 +53,19 @@ static bool is_refused(struct postgresql_store *s, struct intake_batch *batch)
 
 static struct queue *queue_of(struct postgresql_store *s, enum request_kind kind)
 {
-    switch (kind) {
-    case REQUEST_INTAKE:
-    case REQUEST_OBJECT:
-    case REQUEST_RESEND:
-    case REQUEST_ERASE: return &s->to_changes;
-    case REQUEST_OUTCOMES: return &s->to_outcomes;
-    case REQUEST_PAGE: return &s->to_pages;
-    case REQUEST_INTRADAY:
-    case REQUEST_STATEMENT:
-    case REQUEST_COUNT:
-    case REQUEST_BOOKS: return &s->to_scans;
-    default: return &s->to_reads;
+    if (kind == REQUEST_INTRADAY) /* it adds up all events of the last hours */
+        return &s->to_scans;
+    switch (request_work(kind)) {
+    case WORK_CHANGE: return &s->to_changes;
+    case WORK_OUTCOMES: return &s->to_outcomes;
+    case WORK_PAGE: return &s->to_pages;
+    case WORK_SCAN:
+    case WORK_BOOKS: return &s->to_scans;
+    case WORK_READ:
+    case WORK_FEED: return &s->to_reads;
+    case WORK_MESSAGE: break;
     }
+    UNREACHABLE();
 }
 
 static void pg_request(struct store *store, enum request_kind kind, void *what)

@@ -130,8 +130,7 @@ enum store_refusal admission_judge(struct sqlite_store *s, const struct intake_b
 bool admission_refuses_change(const struct sqlite_store *s, const struct request *r)
 {
     return atomic_load(&s->admission.directory_away) && r->decided == 0 &&
-           (r->kind == REQUEST_INTAKE || r->kind == REQUEST_OBJECT || r->kind == REQUEST_RESEND ||
-            r->kind == REQUEST_ERASE);
+           request_work(r->kind) == WORK_CHANGE;
 }
 
 void admission_count(struct sqlite_store *s, enum store_refusal refusal)

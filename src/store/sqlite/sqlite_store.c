@@ -30,7 +30,7 @@ static void sqlite_request(struct store *store, enum request_kind kind, void *wh
     struct sqlite_store *s = sqlite_store_of(store);
     if (kind == REQUEST_INTAKE && is_refused(s, what))
         return;
-    if (request_is_read(kind) || kind == REQUEST_PAGE || kind == REQUEST_BOOKS)
+    if (sqlite_reads(kind))
         atomic_fetch_add(&s->open_reads, 1);
     struct request *r = request_new(kind, what);
     if (kind == REQUEST_PAGE)

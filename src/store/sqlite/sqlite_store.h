@@ -154,6 +154,12 @@ static inline struct sqlite_store *sqlite_store_of(struct store *s)
     return store;
 }
 
+/* True for reads: they count in open_reads until their answer, and a stop waits for them. */
+static inline bool sqlite_reads(enum request_kind kind)
+{
+    return request_is_read(kind) || kind == REQUEST_PAGE || kind == REQUEST_BOOKS;
+}
+
 /* Called at the start of each thread: its name, and how much lower than the writer's its priority
  * is. Reading and applying run in bursts of milliseconds, which must not delay a commit or a
  * callback on a busy core. */

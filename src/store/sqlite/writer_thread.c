@@ -21,7 +21,7 @@
 
 void request_answer(struct sqlite_store *s, struct request *r, enum store_status status)
 {
-    bool read = r->kind == REQUEST_PAGE || r->kind == REQUEST_BOOKS || request_is_read(r->kind);
+    bool read = sqlite_reads(r->kind);
     if (r->kind == REQUEST_PAGE)
         page_work_free(r->page);
     request_finish(r, status);
@@ -92,7 +92,7 @@ static void dispatch(struct sqlite_store *s, struct request *r)
         request_answer(s, r, STORE_OK);
     else if (r->kind == REQUEST_PAGE)
         queue_post(&s->to_pages, r);
-    else if (request_is_scan(r->kind)) {
+    else if (request_work(r->kind) == WORK_SCAN) {
         atomic_store(&s->scan_asked_us, timing_now_us());
         queue_post(&s->to_scans, r);
     } else
@@ -313,13 +313,15 @@ static void take_page(struct sqlite_store *s, struct request *r)
 }
 
 /* True if the read needs no barrier: SQLite has everything of the account, or the list may lag.
- * SQLite has each account's events in order, and every erasure that was answered. */
+ * SQLite has each account's events in order, and every erasure that was answered. A memtable knows
+ * the accounts of its events, not those of its objects. */
 static bool is_settled_read(const struct sqlite_store *s, const struct request *r)
 {
     const struct callback_list *list = r->kind == REQUEST_CALLBACKS ? r->what : NULL;
     if (list && list->may_lag)
         return true;
-    uint32_t account_no = request_is_read(r->kind) ? request_account(r) : 0;
+    bool is_of_events = request_is_read(r->kind) && r->kind != REQUEST_OBJECTS;
+    uint32_t account_no = is_of_events ? request_account(r) : 0;
     return account_no != 0 && !memtable_may_have_account(s->view.active, account_no) &&
            !(s->view.frozen && memtable_may_have_account(s->view.frozen, account_no));
 }
@@ -546,7 +548,7 @@ static int64_t wait_ms(struct sqlite_store *s)
  * moment for more, or for another request that needs a group. */
 static void gather_outcomes(struct sqlite_store *s, struct request_list *todo)
 {
-    if (!todo->first || !request_list_is_deferrable(todo) || s->writer.stalled.first ||
+    if (!todo->first || !request_list_is_outcomes(todo) || s->writer.stalled.first ||
         s->writer.stopping)
         return;
     queue_wait_batch(&s->to_writer, todo->first->asked_us + OUTCOMES_PATIENCE_US);
