@@ -550,6 +550,7 @@ int daemon_run(struct daemon *d)
         certificate_watch_step(d->certificates);
         reseal_step(d->reseal);
         link_mail_step(d->link_mail);
+        store_look(d->store);
         struct store_numbers numbers;
         store_get_numbers(d->store, &numbers);
         if (numbers.failed) {

@@ -243,6 +243,13 @@ void store_place(struct store *s, uint32_t account_no, uint32_t app_no, uint32_t
         s->ops->place(s, account_no, app_no, cluster);
 }
 
+void store_look(struct store *s)
+{
+    CHECK_MAGIC(s, STORE_MAGIC);
+    if (s->ops->look)
+        s->ops->look(s);
+}
+
 void store_get_numbers(struct store *s, struct store_numbers *ret)
 {
     CHECK_MAGIC(s, STORE_MAGIC);

@@ -536,8 +536,9 @@ struct store_ops {
     void (*ask)(struct store *s, struct store_question *question);
     void (*answer)(struct store *s, uint32_t app_no, int64_t question, struct str answer);
     void (*place)(struct store *s, uint32_t account_no, uint32_t app_no, uint32_t cluster);
-    /* Any thread; does not block. Also looks at the disk if the last look was long ago; whoever
-     * runs a store calls this a few times a second. */
+    /* May block. NULL: the store does not look at a disk. */
+    void (*look)(struct store *s);
+    /* Any thread; does not block. */
     void (*numbers)(struct store *s, struct store_numbers *ret);
     /* As numbers, of some seconds ago, without partners; at most CLUSTERS_MOST. NULL: none. */
     size_t (*clusters)(struct store *s, struct cluster_state *ret);
@@ -593,6 +594,10 @@ void store_answer(struct store *s, uint32_t app_no, int64_t question, struct str
 /* Says which cluster has an account (app_no 0) or one of its apps; called before any other request
  * about it. The cluster never changes. Does nothing where there is one cluster. */
 void store_place(struct store *s, uint32_t account_no, uint32_t app_no, uint32_t cluster);
+/* Measures the free disk space and looks for the store's files, if the last look was long ago.
+ * Whoever runs a store calls it a few times a second, from a thread that serves nobody: it blocks
+ * while the disk does. */
+void store_look(struct store *s);
 void store_get_numbers(struct store *s, struct store_numbers *ret);
 size_t store_get_clusters(struct store *s, struct cluster_state *ret);
 void store_set_bounds(struct store *s, const struct store_bounds *bounds);

@@ -37,8 +37,27 @@ static struct store_numbers look(void)
     struct store_numbers n;
     mono_added_ms += 300;
     nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    store_look(store);
     store_get_numbers(store, &n);
     return n;
+}
+
+/* Event loops ask for the numbers: a disk that hangs must not stop them. */
+static void numbers_do_not_ask_the_disk(void)
+{
+    struct store_numbers n;
+    test_disk.space = space;
+    disk_free = 1000 * MIB;
+    begin();
+    disk_free = 900 * MIB;
+    mono_added_ms += 300;
+    store_get_numbers(store, &n);
+    CHECK_EQ_INT(n.disk_free_bytes, 1000 * MIB);
+    store_look(store);
+    store_get_numbers(store, &n);
+    CHECK_EQ_INT(n.disk_free_bytes, 900 * MIB);
+    test_disk.space = NULL;
+    end();
 }
 
 static void the_reserve_of_disk_is_kept(void)
@@ -435,6 +454,7 @@ static void a_stop_ends_reads_under_way(void)
 int main(void)
 {
     RUN(a_partial_checkpoint_releases_nothing);
+    RUN(numbers_do_not_ask_the_disk);
     RUN(the_reserve_of_disk_is_kept);
     RUN(a_change_that_waits_for_room_holds_up_no_intake);
     RUN(a_journal_that_cannot_go_on_ends_the_store);

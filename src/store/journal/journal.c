@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 struct live_segment {
@@ -40,6 +41,7 @@ struct journal {
     pthread_mutex_t lock;      /* guards the members below: journal_release runs on other threads */
     struct live_segment *live; /* oldest first; the last one is current */
     size_t live_count, live_capacity;
+    atomic_ullong live_bytes; /* of all live segments; read without the lock */
 
     /* A lock of its own, because journal_release holds `lock` while it unlinks files. */
     pthread_mutex_t durable_lock;
@@ -51,6 +53,7 @@ static void add_live(struct journal *j, uint64_t number, uint64_t bytes)
     pthread_mutex_lock(&j->lock);
     j->live = xgrow(j->live, &j->live_capacity, j->live_count + 1, sizeof *j->live);
     j->live[j->live_count++] = (struct live_segment){number, bytes};
+    atomic_fetch_add(&j->live_bytes, bytes);
     pthread_mutex_unlock(&j->lock);
 }
 
@@ -322,6 +325,7 @@ void journal_release(struct journal *j, struct journal_position position)
     size_t gone = 0;
     while (gone + 1 < j->live_count && j->live[gone].number < position.segment) {
         segment_maker_recycle(j->maker, j->live[gone].number, j->live[gone].bytes);
+        atomic_fetch_sub(&j->live_bytes, j->live[gone].bytes);
         gone++;
     }
     j->live_count -= gone;
@@ -332,12 +336,7 @@ void journal_release(struct journal *j, struct journal_position position)
 uint64_t journal_live_bytes(struct journal *j)
 {
     CHECK_MAGIC(j, JOURNAL_MAGIC);
-    uint64_t bytes = 0;
-    pthread_mutex_lock(&j->lock);
-    for (size_t i = 0; i < j->live_count; i++)
-        bytes += j->live[i].bytes;
-    pthread_mutex_unlock(&j->lock);
-    return bytes;
+    return atomic_load(&j->live_bytes);
 }
 
 struct journal_extent journal_get_extent(struct journal *j)
@@ -360,21 +359,31 @@ struct journal_extent journal_get_extent(struct journal *j)
     return extent;
 }
 
-/* With the lock held no segment is released, so each live one has its name. */
+static bool has_file(struct journal *j, uint64_t segment)
+{
+    char *path = segment_path(j->directory, segment);
+    int fd = j->disk->open(j->disk, path, false, false);
+    if (fd >= 0)
+        j->disk->close(j->disk, fd);
+    free(path);
+    return fd != -ENOENT;
+}
+
+/* The files are opened without the lock, which a commit may need. So a segment may have been
+ * released meanwhile: then its file is not missed. */
 bool journal_has_its_files(struct journal *j)
 {
     CHECK_MAGIC(j, JOURNAL_MAGIC);
-    bool has_all = true;
     pthread_mutex_lock(&j->lock);
-    for (size_t i = 0; i < j->live_count && has_all; i++) {
-        char *path = segment_path(j->directory, j->live[i].number);
-        int fd = j->disk->open(j->disk, path, false, false);
-        has_all = fd != -ENOENT;
-        if (fd >= 0)
-            j->disk->close(j->disk, fd);
-        free(path);
-    }
+    size_t count = j->live_count;
+    uint64_t *segments = xmalloc(count * sizeof *segments);
+    for (size_t i = 0; i < count; i++)
+        segments[i] = j->live[i].number;
     pthread_mutex_unlock(&j->lock);
+    bool has_all = true;
+    for (size_t i = 0; i < count && has_all; i++)
+        has_all = has_file(j, segments[i]) || !journal_is_live(j, segments[i]);
+    free(segments);
     return has_all;
 }
 

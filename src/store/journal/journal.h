@@ -60,7 +60,7 @@ bool journal_ready(struct journal *journal, size_t records_bytes);
 /* The caller has everything before `position` elsewhere, safe from power cuts: its segments may be
  * reused. Any thread. */
 void journal_release(struct journal *journal, struct journal_position position);
-uint64_t journal_live_bytes(struct journal *journal); /* any thread */
+uint64_t journal_live_bytes(struct journal *journal); /* any thread; does not block */
 
 /* The durable part of the journal at one moment, for its check (journal_check.h). Any thread. */
 struct journal_extent {
@@ -72,7 +72,8 @@ struct journal_extent {
     const char *directory; /* the journal's */
 };
 struct journal_extent journal_get_extent(struct journal *journal);
-/* False if a file with groups that are not released has lost its name. Any thread. */
+/* False if a file with groups that are not released has lost its name. Any thread that may block:
+ * it opens the files. */
 bool journal_has_its_files(struct journal *journal);
 bool journal_is_live(struct journal *journal, uint64_t segment);
 

@@ -1,7 +1,7 @@
 /* Whether events can be accepted: they are refused early, before a full resource breaks anything.
- * The decision uses the last measurements: counters that change with each batch, and the disk and
- * the journal, which admission_measure measures a few times a second on the thread that asks for
- * the store's numbers. Outcomes, account changes and erasures are accepted even then, because they
+ * The decision uses counters that change with each batch, and the last look at the disk:
+ * admission_measure looks a few times a second, on a thread that may block (store_look, or the
+ * applier). Outcomes, account changes and erasures are accepted even then, because they
  * are few or free more space than they use: the disk reserve is kept for them. Only while the
  * store's directory is away everything but outcomes is refused. */
 #include "store/sqlite/sqlite_store.h"
@@ -75,7 +75,6 @@ void admission_measure(struct sqlite_store *s)
         return;
     look_at_disk(s);
     look_at_directory(s);
-    atomic_store(&b->journal_bytes, (long long)journal_live_bytes(s->journal));
 }
 
 bool admission_has_room(struct sqlite_store *s, int64_t bytes)
@@ -119,7 +118,7 @@ enum store_refusal admission_judge(struct sqlite_store *s, const struct intake_b
         return STORE_REFUSES_DATABASE;
     if (atomic_load(&b->disk_low))
         return STORE_REFUSES_DISK;
-    if (atomic_load(&b->journal_bytes) > b->journal_most_bytes ||
+    if ((int64_t)journal_live_bytes(s->journal) > b->journal_most_bytes ||
         (!submitted && journal_is_stuck(s)))
         return STORE_REFUSES_JOURNAL;
     if (atomic_load(&n->pending) + memtable > atomic_load(&b->waiting_most))

@@ -41,12 +41,16 @@ static void sqlite_request(struct store *store, enum request_kind kind, void *wh
                r);
 }
 
+static void sqlite_look(struct store *store)
+{
+    admission_measure(sqlite_store_of(store));
+}
+
 static void sqlite_numbers(struct store *store, struct store_numbers *ret)
 {
     struct sqlite_store *s = sqlite_store_of(store);
     struct numbers *n = &s->numbers;
     long long queued = atomic_load(&n->queued_events), memtable = atomic_load(&n->memtable_events);
-    admission_measure(s);
     enum store_refusal refusal = admission_judge(s, NULL);
     long long cache_bytes = 0;
     for (size_t i = 0; i < CACHES; i++)
@@ -281,6 +285,7 @@ static void sqlite_close(struct store *store)
 
 static const struct store_ops sqlite_ops = {
     .request = sqlite_request,
+    .look = sqlite_look,
     .numbers = sqlite_numbers,
     .set_bounds = sqlite_set_bounds,
     .hash_secret = sqlite_hash_secret,
@@ -335,5 +340,6 @@ struct store *sqlite_store_open(const struct sqlite_store_options *options, char
     }
     s->scrub = scrub_new(s, options->scrub_interval_ms);
     applier_publish_numbers(s);
+    admission_measure(s);
     return &s->store;
 }

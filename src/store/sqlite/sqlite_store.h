@@ -71,7 +71,7 @@ struct admission {
     atomic_llong reserve_bytes; /* 0: depends on the disk's size */
     atomic_llong waiting_most;
     int64_t journal_most_bytes;
-    atomic_llong next_look_mono_ms, free_bytes, reserve_now_bytes, journal_bytes;
+    atomic_llong next_look_mono_ms, free_bytes, reserve_now_bytes;
     atomic_bool disk_low;
     atomic_bool directory_away; /* see store_directory.h */
     atomic_llong
@@ -203,6 +203,7 @@ MUST_CHECK bool purge_run(struct apply *a, struct view *v, const struct store_re
                           struct retention_clock *clock, int64_t wall_ms, int64_t mono_ms);
 
 /* admission.c */
+/* Looks at the disk if the last look was long ago; may block. */
 void admission_measure(struct sqlite_store *s);
 /* Whether so many bytes may be written without need: the reserve is left. */
 bool admission_has_room(struct sqlite_store *s, int64_t bytes);
