@@ -353,16 +353,22 @@ void call_answer_invalid_query(struct call *c)
     answer_problem(c, 400, STR("The query was not accepted; see errors for each parameter."), true);
 }
 
+static bool is_cluster_away(struct call *c)
+{
+    struct store_numbers n;
+    store_get_numbers(c->api->options.store, &n);
+    return n.clusters_away > 0;
+}
+
 /* 429 where sending less would help, 503 where somebody has to look at the machine. */
 void call_answer_busy(struct call *c, enum store_status status)
 {
-    struct store_numbers n;
     if (c->r->gone) { /* and so is the store, where the daemon ends */
         call_answer_problem(c, 503, "The client has left.");
         return;
     }
-    store_get_numbers(c->api->options.store, &n);
-    if (status == STORE_BUSY && n.clusters_away > 0 && n.refusal == STORE_TAKES) {
+    enum store_refusal refusal = store_get_refusal(c->api->options.store);
+    if (status == STORE_BUSY && refusal == STORE_TAKES && is_cluster_away(c)) {
         call_answer_problem(c, 503,
                             "A cluster that has accounts of this request cannot be reached or "
                             "written; nothing of this request was stored. Send it again after "
@@ -388,24 +394,23 @@ void call_answer_busy(struct call *c, enum store_status status)
                             "and " CALL_NOT_KNOWN);
         return;
     }
-    if (status == STORE_BUSY && n.refusal == STORE_TAKES) {
+    if (status == STORE_BUSY && refusal == STORE_TAKES) {
         call_answer_problem(c, 429,
                             "The store was busy for a moment; nothing of this request was stored. "
                             "Send it again after Retry-After seconds.");
         return;
     }
-    bool less = n.refusal == STORE_REFUSES_QUEUE || n.refusal == STORE_REFUSES_WAITING;
+    bool less = refusal == STORE_REFUSES_QUEUE || refusal == STORE_REFUSES_WAITING;
     if (status == STORE_BUSY && less)
         call_answer_problem(c, 429,
                             "More is waiting to be recorded than the bounds allow; nothing of this "
                             "request was stored. Send it again after Retry-After seconds. %s",
-                            store_refusal_text(n.refusal));
+                            store_refusal_text(refusal));
     else
         call_answer_problem(c, 503,
                             "The store is not taking requests; nothing of this request was stored. "
                             "Send it again after Retry-After seconds. %s",
-                            n.refusal == STORE_TAKES ? "See /readyz."
-                                                     : store_refusal_text(n.refusal));
+                            refusal == STORE_TAKES ? "See /readyz." : store_refusal_text(refusal));
 }
 
 bool call_store_ok(struct call *c, enum store_status status)

@@ -164,11 +164,10 @@ static void gather(struct bus *b)
 
 static const char *why_not_stored(struct bus *b, enum store_status status)
 {
-    struct store_numbers n;
     if (status == STORE_REFUSED)
         return "the database refuses these events; see statement_refused";
-    store_get_numbers(b->options.store, &n);
-    return n.refusal == STORE_TAKES ? "the store is busy or away" : store_refusal_text(n.refusal);
+    enum store_refusal refusal = store_get_refusal(b->options.store);
+    return refusal == STORE_TAKES ? "the store is busy or away" : store_refusal_text(refusal);
 }
 
 /* Takes the first messages one step further. False: it has to be tried again, *ret_why. */

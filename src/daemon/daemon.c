@@ -465,15 +465,14 @@ static bool stop_in_order(struct daemon *d)
     d->control = NULL;
     operations_stop(d->operations);
     reseal_free(d->reseal);
-    struct store_numbers numbers;
-    store_get_numbers(d->store, &numbers);
+    bool has_failed = store_get_refusal(d->store) == STORE_REFUSES_FAILED;
     store_close(d->store);
     d->store = NULL;
     for (size_t i = 0; i < d->loop_thread_count; i++) {
         loop_stop(d->loop_threads[i].loop);
         pthread_join(d->loop_threads[i].thread, NULL);
     }
-    return !numbers.failed;
+    return !has_failed;
 }
 
 static void free_parts(struct daemon *d)
@@ -551,9 +550,7 @@ int daemon_run(struct daemon *d)
         reseal_step(d->reseal);
         link_mail_step(d->link_mail);
         store_look(d->store);
-        struct store_numbers numbers;
-        store_get_numbers(d->store, &numbers);
-        if (numbers.failed) {
+        if (store_get_refusal(d->store) == STORE_REFUSES_FAILED) {
             log_store_failed();
             /* The disk is in doubt: nothing more may be written in an orderly way. */
             _exit(1);

@@ -250,6 +250,12 @@ void store_look(struct store *s)
         s->ops->look(s);
 }
 
+enum store_refusal store_get_refusal(struct store *s)
+{
+    CHECK_MAGIC(s, STORE_MAGIC);
+    return s->ops->refusal ? s->ops->refusal(s) : STORE_TAKES;
+}
+
 void store_get_numbers(struct store *s, struct store_numbers *ret)
 {
     CHECK_MAGIC(s, STORE_MAGIC);

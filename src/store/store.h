@@ -536,6 +536,8 @@ struct store_ops {
     void (*ask)(struct store *s, struct store_question *question);
     void (*answer)(struct store *s, uint32_t app_no, int64_t question, struct str answer);
     void (*place)(struct store *s, uint32_t account_no, uint32_t app_no, uint32_t cluster);
+    /* Any thread; does not block. NULL: the store never refuses. */
+    enum store_refusal (*refusal)(struct store *s);
     /* May block. NULL: the store does not look at a disk. */
     void (*look)(struct store *s);
     /* Any thread; does not block. */
@@ -598,6 +600,8 @@ void store_place(struct store *s, uint32_t account_no, uint32_t app_no, uint32_t
  * Whoever runs a store calls it a few times a second, from a thread that serves nobody: it blocks
  * while the disk does. */
 void store_look(struct store *s);
+/* Why events are refused now. Any thread; cheap enough to ask for every request. */
+enum store_refusal store_get_refusal(struct store *s);
 void store_get_numbers(struct store *s, struct store_numbers *ret);
 size_t store_get_clusters(struct store *s, struct cluster_state *ret);
 void store_set_bounds(struct store *s, const struct store_bounds *bounds);

@@ -317,9 +317,7 @@ static void visit_mark(void *part, enum object_kind kind, struct str id, struct 
 
 static bool has_failed(struct store *s)
 {
-    struct store_numbers n;
-    store_get_numbers(s, &n);
-    return n.failed;
+    return store_get_refusal(s) == STORE_REFUSES_FAILED;
 }
 
 static struct store *open_part(struct clusters *c, uint32_t index, char **ret_why)

@@ -21,11 +21,7 @@ struct executor clusters_here = {.post = run_here};
 struct store *clusters_reach(struct clusters *c, uint32_t index)
 {
     struct store *s = atomic_load(&c->parts[index].store);
-    struct store_numbers n;
-    if (!s)
-        return NULL;
-    store_get_numbers(s, &n);
-    return n.refusal == STORE_REFUSES_DATABASE ? NULL : s;
+    return s && store_get_refusal(s) != STORE_REFUSES_DATABASE ? s : NULL;
 }
 
 static uint32_t cluster_of_lane(const struct clusters *c, lane_no lane)
@@ -228,6 +224,7 @@ static const struct store_ops clusters_ops = {
     .ask = ask_node,
     .answer = answer_node,
     .place = place,
+    .refusal = clusters_get_refusal,
     .numbers = clusters_get_numbers,
     .clusters = clusters_get_states,
     .set_bounds = set_bounds,

@@ -86,6 +86,7 @@ extern struct executor clusters_here;
 void clusters_submit(struct clusters *c, struct intake_batch *batch);
 void clusters_list_objects(struct clusters *c, struct object_list *list);
 void clusters_check_books(struct clusters *c, struct books_check *check);
+enum store_refusal clusters_get_refusal(struct store *s);
 void clusters_get_numbers(struct store *s, struct store_numbers *ret);
 size_t clusters_get_states(struct store *s, struct cluster_state *ret);
 void cluster_request_submit(struct cluster_request *p);

@@ -126,11 +126,7 @@ void cluster_request_submit(struct cluster_request *p)
 static bool takes(struct clusters *c, uint32_t cluster)
 {
     struct store *s = atomic_load(&c->parts[cluster].store);
-    struct store_numbers n;
-    if (!s)
-        return false;
-    store_get_numbers(s, &n);
-    return n.accepting;
+    return s && store_get_refusal(s) == STORE_TAKES;
 }
 
 static void add_item(struct cluster_request *p, const struct intake_batch *whole, size_t at)
@@ -459,14 +455,23 @@ static void add_numbers(struct store_numbers *to, const struct store_numbers *n)
         memcpy(to->sqlstate, n->sqlstate, sizeof to->sqlstate);
     }
     to->handed_over += n->handed_over;
-    to->failed |= n->failed;
-    if (n->accepting)
-        to->refusal = STORE_TAKES;
-    to->accepting |= n->accepting;
 }
 
-/* Sums over the clusters. The store accepts events while at least one cluster accepts those of its
- * accounts. */
+/* The store accepts events while at least one cluster accepts those of its accounts. */
+enum store_refusal clusters_get_refusal(struct store *s)
+{
+    struct clusters *c = clusters_of(s);
+    enum store_refusal refusal = store_get_refusal(clusters_home(c));
+    for (size_t i = 1; i < c->count && refusal != STORE_REFUSES_FAILED; i++) {
+        struct store *part = atomic_load(&c->parts[i].store);
+        enum store_refusal own = part ? store_get_refusal(part) : STORE_REFUSES_DATABASE;
+        if (own == STORE_TAKES || own == STORE_REFUSES_FAILED)
+            refusal = own;
+    }
+    return refusal;
+}
+
+/* Sums over the clusters. */
 void clusters_get_numbers(struct store *s, struct store_numbers *ret)
 {
     struct clusters *c = clusters_of(s);
@@ -481,10 +486,9 @@ void clusters_get_numbers(struct store *s, struct store_numbers *ret)
         ret->clusters_away += n.refusal == STORE_REFUSES_DATABASE;
         add_numbers(ret, &n);
     }
-    if (ret->failed) {
-        ret->refusal = STORE_REFUSES_FAILED;
-        ret->accepting = false;
-    }
+    ret->refusal = clusters_get_refusal(s);
+    ret->accepting = ret->refusal == STORE_TAKES;
+    ret->failed = ret->refusal == STORE_REFUSES_FAILED;
 }
 
 size_t clusters_get_states(struct store *s, struct cluster_state *ret)

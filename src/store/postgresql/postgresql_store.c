@@ -98,6 +98,11 @@ static void pg_answer(struct store *store, uint32_t app_no, int64_t question, st
     questions_answer(postgresql_store_of(store), question, answer);
 }
 
+static enum store_refusal pg_refusal(struct store *store)
+{
+    return judge(postgresql_store_of(store), NULL);
+}
+
 static void pg_numbers_slot(struct store *store, struct store_numbers *ret)
 {
     struct postgresql_store *s = postgresql_store_of(store);
@@ -342,6 +347,7 @@ static const struct store_ops postgresql_ops = {
     .watch = pg_watch,
     .ask = pg_ask,
     .answer = pg_answer,
+    .refusal = pg_refusal,
     .numbers = pg_numbers_slot,
     .clusters = pg_clusters,
     .hash_secret = pg_hash_secret,

@@ -41,6 +41,11 @@ static void sqlite_request(struct store *store, enum request_kind kind, void *wh
                r);
 }
 
+static enum store_refusal sqlite_refusal(struct store *store)
+{
+    return admission_judge(sqlite_store_of(store), NULL);
+}
+
 static void sqlite_look(struct store *store)
 {
     admission_measure(sqlite_store_of(store));
@@ -285,6 +290,7 @@ static void sqlite_close(struct store *store)
 
 static const struct store_ops sqlite_ops = {
     .request = sqlite_request,
+    .refusal = sqlite_refusal,
     .look = sqlite_look,
     .numbers = sqlite_numbers,
     .set_bounds = sqlite_set_bounds,
