@@ -527,6 +527,9 @@ static void refuse_intake_while_an_erasure_waits(uint64_t seed)
     alarm(60);                          /* it would wait for ever */
     CHECK_EQ_INT(take_in(&r, "e-3", "bob"), STORE_BUSY);
     alarm(0);
+    store_get_numbers(r.store.store, &numbers);
+    CHECK_EQ_INT(numbers.refused[STORE_REFUSES_DATABASE], 1); /* the journal has room */
+    CHECK_EQ_INT(numbers.refused[STORE_REFUSES_JOURNAL], 0);
     sim_disk_forgive(r.disk);
     subject_wait(&r.store, &get.done);
     subject_wait(&r.store, &erase.done);

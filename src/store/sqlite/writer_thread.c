@@ -276,9 +276,12 @@ static bool waits_for_applier(const struct sqlite_store *s)
  * batch. */
 static bool take_intake(struct sqlite_store *s, struct request *r)
 {
-    if (journal_room(s, r) == ROOM && !waits_for_applier(s))
+    if (journal_room(s, r) != ROOM)
+        writer_refuse(s, r->what, STORE_REFUSES_JOURNAL);
+    else if (waits_for_applier(s))
+        writer_refuse(s, r->what, STORE_REFUSES_DATABASE);
+    else
         return writer_intake(s, r);
-    writer_refuse(s, r->what, STORE_REFUSES_JOURNAL);
     return true;
 }
 
