@@ -44,7 +44,9 @@ const char *store_replica_name(enum store_replica replica); /* "behind" */
 
 #define SCRUB_EXAMPLE_BYTES 400
 
-struct store_numbers { /* each number is exact at some moment of the last seconds */
+/* Each number is exact at some moment of the last seconds; those that a PostgreSQL server needs
+ * long to sum up, of the last minute. */
+struct store_numbers {
     int64_t events_accepted, callbacks_delivered, callbacks_dead, callbacks_pending;
     int64_t oldest_pending_ms; /* acceptance time of the oldest pending callback; 0: none */
     /* acceptance time of the last accepted event, see acceptance_times.h; 0: none */

@@ -3,11 +3,13 @@ import os
 import re
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
 
 from harness import ROOT
+from postgresql import sql
 
 TOOLS = os.environ.get("PROMETHEUS_TOOLS") or os.path.dirname(shutil.which("promtool") or "")
 
@@ -32,3 +34,16 @@ def test_promtool_takes_the_metrics(database_daemon):
     done = subprocess.run([str(Path(TOOLS) / "promtool"), "check", "metrics"], input=text, text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=100, check=False)
     assert (done.returncode, done.stdout) == (0, "")
+
+
+def test_numbers_that_take_long_are_read_less_often(database, database_daemon):
+    """They are sums over all accounts, and every node reads them: a twentieth of its time at most."""
+    def looks():
+        return int(sql(database, "SELECT seq_scan FROM pg_stat_user_tables WHERE relname='total'"))
+
+    database_daemon.start()
+    sql(database, "BEGIN; LOCK TABLE total IN ACCESS EXCLUSIVE MODE; SELECT pg_sleep(2); COMMIT")
+    time.sleep(2)  # the server counts scans a second late
+    before = looks()
+    time.sleep(5)
+    assert looks() - before < 5  # four a second otherwise

@@ -10,6 +10,10 @@
 #include <inttypes.h>
 
 #define KEEPER_LOOK_MS 250
+/* The numbers are sums over all accounts: they are read a twentieth of the time at most. But one
+ * look that had to wait, for a lock for example, does not put off the next one for longer. */
+#define KEEPER_NUMBERS_TIMES 20
+#define KEEPER_NUMBERS_MOST_MS 60000
 #define KEEPER_HASTE_MS 50 /* while an answer from another node is expected */
 /* After a hand-over more are likely: the next poll comes after a few times the duration of the last
  * one, so that a busy server is not polled more often than it can answer. */
@@ -149,7 +153,7 @@ static enum pg_fate purge(struct postgresql_store *s, struct pg *pg, struct rete
 struct chores {
     struct pg_partitions known;
     struct retention_clock retention;
-    int64_t due_mono_ms, house_mono_ms, rescan_mono_ms;
+    int64_t due_mono_ms, numbers_mono_ms, house_mono_ms, rescan_mono_ms;
     bool is_first; /* at the last look: a node that becomes the first begins at once */
 };
 
@@ -207,6 +211,20 @@ static void look_at_cluster(struct postgresql_store *s, struct pg *pg, int64_t n
     pthread_mutex_unlock(&w->mutex);
 }
 
+static enum pg_fate look_at_numbers(struct postgresql_store *s, struct chores *c,
+                                    int64_t now_mono_ms)
+{
+    if (now_mono_ms < c->numbers_mono_ms)
+        return PG_OK;
+    int64_t begin_mono_ms = env_mono_ms(env_real());
+    enum pg_fate fate = pg_keeper_look(s, &s->keeper);
+    int64_t end_mono_ms = env_mono_ms(env_real());
+    int64_t pause_ms = KEEPER_NUMBERS_TIMES * (end_mono_ms - begin_mono_ms);
+    c->numbers_mono_ms =
+        end_mono_ms + (pause_ms < KEEPER_NUMBERS_MOST_MS ? pause_ms : KEEPER_NUMBERS_MOST_MS);
+    return fate;
+}
+
 static enum pg_fate do_chores(struct postgresql_store *s, struct chores *c, int64_t now_mono_ms)
 {
     if (now_mono_ms < c->due_mono_ms)
@@ -221,7 +239,7 @@ static enum pg_fate do_chores(struct postgresql_store *s, struct chores *c, int6
         c->house_mono_ms = now_mono_ms + (good ? KEEPER_HOUSE_MS : KEEPER_HOUSE_AGAIN_MS);
     }
     c->due_mono_ms = now_mono_ms + (s->questions.busy ? KEEPER_HASTE_MS : KEEPER_LOOK_MS);
-    fate = pg_keeper_look(s, &s->keeper);
+    fate = look_at_numbers(s, c, now_mono_ms);
     if (fate == PG_OK)
         look_at_cluster(s, &s->keeper, now_mono_ms);
     return fate;
@@ -242,6 +260,7 @@ void *pg_keeper_main(void *arg)
         questions_expire(&s->questions);
         if (!pg_store_connect(s, &s->keeper)) {
             pg_store_note_away(s, &s->keeper, true);
+            chores.numbers_mono_ms = 0; /* they may be another server's by then */
             continue;
         }
         pg_room_look(&s->numbers.room, &s->keeper, env_mono_ms(env_real()));
