@@ -57,8 +57,30 @@ static void an_erasure_holds_before_it_is_applied(void)
     arena_free(&arena);
 }
 
+static size_t used_by_two(uint32_t first_app_no, uint32_t second_app_no)
+{
+    struct memtable *m = memtable_new(1);
+    struct event events[] = {event_of(1, "ann"), event_of(2, "ann")};
+    events[0].app_no = first_app_no;
+    events[1].app_no = second_app_no;
+    for (size_t i = 0; i < ARRAY_LEN(events); i++) {
+        struct callback_life due = life_accept(&events[i], NULL);
+        memtable_add_event(m, &events[i], &due, 0);
+    }
+    size_t bytes = memtable_used_bytes(m);
+    CHECK(bytes <= memtable_bytes(m));
+    memtable_free(m);
+    return bytes;
+}
+
+static void lanes_count_as_used(void)
+{
+    CHECK(used_by_two(1, 2) > used_by_two(1, 1));
+}
+
 int main(void)
 {
+    RUN(lanes_count_as_used);
     RUN(an_erasure_holds_before_it_is_applied);
     return check_done("view");
 }

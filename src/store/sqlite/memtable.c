@@ -88,11 +88,13 @@ size_t memtable_bytes(const struct memtable *m)
 
 size_t memtable_used_bytes(const struct memtable *m)
 {
-    size_t slots = m->by_id.count + m->by_key.count + m->reversals.count + m->capped.count;
+    size_t slots =
+        m->by_id.count + m->by_key.count + m->reversals.count + m->capped.count + m->by_lane.count;
     return m->arena.total_bytes + m->event_count * sizeof *m->events +
            m->entry_count * sizeof *m->entries + m->attempt_count * sizeof *m->attempts +
            m->object_count * sizeof *m->objects + m->erase_count * sizeof *m->erases +
-           m->payment_count * sizeof *m->payments + slots * 2 * sizeof(struct idmap_slot);
+           m->payment_count * sizeof *m->payments + m->lane_count * sizeof *m->lanes +
+           slots * 2 * sizeof(struct idmap_slot);
 }
 
 /* --- looking up ----------------------------------------------------------------------------- */
