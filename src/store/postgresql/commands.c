@@ -3,7 +3,6 @@
 #include "store/postgresql/change_log.h"
 #include "store/postgresql/fetch_rows.h"
 #include "store/postgresql/handover.h"
-#include "store/postgresql/key_page.h"
 
 #include <stdio.h>
 
@@ -133,22 +132,18 @@ enum pg_fate pg_resend(struct postgresql_store *s, struct pg *pg, void *what)
 {
     struct resend *resend = what;
     struct fetched rows;
+    struct fetch_key key;
+    bool found;
     if (resend->event_id.n > LIMIT_EVENT_ID_BYTES) {
         resend->status = STORE_NOT_FOUND;
         return PG_OK;
     }
     pg_begin(pg, false);
-    args_int(pg_args(pg), PG_INT4, resend->account_no);
-    args_key(&pg->args, event_key(&s->identity.secret, resend->account_no, resend->event_id));
-    int at = pg_query(pg, "SELECT k.event_no," PERIOD_OF_EVENT(
-                              "$1", "k.event_no") " FROM " FIND_KEY("$1", "$2") " k");
-    enum pg_fate fate = pg_sync(pg);
+    enum pg_fate fate = pg_find_key(s, pg, resend->account_no, resend->event_id, &key, &found);
     if (fate != PG_OK)
         return fate;
-    if (PQntuples(pg_result(pg, at)) == 0)
+    if (!found)
         return end_without(pg, resend, STORE_NOT_FOUND);
-    struct fetch_key key = {resend->account_no, (uint64_t)pg_int(pg_result(pg, at), 0, 0),
-                            (int32_t)pg_int(pg_result(pg, at), 0, 1)};
     fate = fetch_rows(pg, &key, 1, FETCH_FOR_UPDATE, true, &s->changes.scratch, &rows);
     if (fate != PG_OK)
         return fate;

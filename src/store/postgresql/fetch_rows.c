@@ -3,6 +3,8 @@
 #include "store/postgresql/fetch_rows.h"
 
 #include "base/alloc.h"
+#include "store/postgresql/key_page.h"
+#include "store/postgresql/postgresql_store.h"
 
 #include <stdlib.h>
 
@@ -149,4 +151,24 @@ struct pg_row *fetched_find(const struct fetched *f, uint32_t account_no, uint64
             end = middle;
     }
     return NULL;
+}
+
+enum pg_fate pg_find_key(struct postgresql_store *s, struct pg *pg, uint32_t account_no,
+                         struct str event_id, struct fetch_key *ret, bool *ret_found)
+{
+    *ret_found = false;
+    if (event_id.n > LIMIT_EVENT_ID_BYTES)
+        return PG_OK;
+    args_int(pg_args(pg), PG_INT4, account_no);
+    args_key(&pg->args, event_key(&s->identity.secret, account_no, event_id));
+    int at = pg_query(pg, "SELECT k.event_no," PERIOD_OF_EVENT(
+                              "$1", "k.event_no") " FROM " FIND_KEY("$1", "$2") " k");
+    enum pg_fate fate = pg_sync(pg);
+    if (fate != PG_OK)
+        return fate;
+    const PGresult *r = pg_result(pg, at);
+    *ret_found = PQntuples(r) > 0;
+    if (*ret_found)
+        *ret = (struct fetch_key){account_no, (uint64_t)pg_int(r, 0, 0), (int32_t)pg_int(r, 0, 1)};
+    return PG_OK;
 }

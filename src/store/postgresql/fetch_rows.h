@@ -3,6 +3,8 @@
 
 #include "store/postgresql/pg_row.h"
 
+struct postgresql_store;
+
 struct fetch_key {
     uint32_t account_no;
     uint64_t event_no;
@@ -23,6 +25,10 @@ enum fetch_lock { FETCH_UNLOCKED, FETCH_SHARED, FETCH_FOR_UPDATE };
 #define PERIOD_OF_EVENT(account_no, event_no)                                                      \
     "(SELECT p.period FROM account_period p WHERE p.account_no=" account_no                        \
     " AND p.first_event_no<=" event_no " ORDER BY p.first_event_no DESC LIMIT 1)"
+
+/* Finds an event by its EventId, inside a transaction. *ret is set only if it is found. */
+MUST_CHECK enum pg_fate pg_find_key(struct postgresql_store *s, struct pg *pg, uint32_t account_no,
+                                    struct str event_id, struct fetch_key *ret, bool *ret_found);
 
 /* Fetches the rows of these keys, in some trips inside a transaction. The keys may be in any order
  * and repeat; unknown ones are left out. with_body: with the body, as a callback that is handed

@@ -1,6 +1,5 @@
 /* Short reads: reports, objects, one callback, the log of callbacks. */
 #include "store/postgresql/fetch_rows.h"
-#include "store/postgresql/key_page.h"
 #include "store/postgresql/postgresql_store.h"
 
 #include "base/alloc.h"
@@ -109,27 +108,6 @@ static void read_log(const PGresult *r, struct callback_get *get)
         (void)!pg_attempt_read(r, i, 0, &get->row.event, &get->arena, &get->row.log[i]);
 }
 
-/* Finds an event by its EventId. */
-static enum pg_fate find_key(struct postgresql_store *s, struct pg *pg, uint32_t account_no,
-                             struct str event_id, struct fetch_key *ret, bool *ret_found)
-{
-    *ret_found = false;
-    if (event_id.n > LIMIT_EVENT_ID_BYTES)
-        return PG_OK;
-    args_int(pg_args(pg), PG_INT4, account_no);
-    args_key(&pg->args, event_key(&s->identity.secret, account_no, event_id));
-    int at = pg_query(pg, "SELECT k.event_no," PERIOD_OF_EVENT(
-                              "$1", "k.event_no") " FROM " FIND_KEY("$1", "$2") " k");
-    enum pg_fate fate = pg_sync(pg);
-    if (fate != PG_OK)
-        return fate;
-    const PGresult *r = pg_result(pg, at);
-    *ret_found = PQntuples(r) > 0;
-    if (*ret_found)
-        *ret = (struct fetch_key){account_no, (uint64_t)pg_int(r, 0, 0), (int32_t)pg_int(r, 0, 1)};
-    return PG_OK;
-}
-
 static enum pg_fate get_row(struct postgresql_store *s, struct pg *pg, struct callback_get *get,
                             struct arena *arena)
 {
@@ -138,7 +116,7 @@ static enum pg_fate get_row(struct postgresql_store *s, struct pg *pg, struct ca
     bool found;
     get->status = STORE_NOT_FOUND;
     pg_begin_snapshot(pg);
-    enum pg_fate fate = find_key(s, pg, get->account_no, get->event_id, &key, &found);
+    enum pg_fate fate = pg_find_key(s, pg, get->account_no, get->event_id, &key, &found);
     if (fate == PG_OK && found)
         fate = fetch_rows(pg, &key, 1, FETCH_UNLOCKED, true, arena, &rows);
     if (fate != PG_OK)
@@ -304,7 +282,7 @@ static enum pg_fate find_places(struct postgresql_store *s, struct pg *pg,
     bool newest = l->order == LIST_NEWEST_FIRST, found;
     *ret = arena_zalloc(arena, sizeof **ret);
     if (l->event_id.p) {
-        enum pg_fate fate = find_key(s, pg, l->account_no, l->event_id, *ret, &found);
+        enum pg_fate fate = pg_find_key(s, pg, l->account_no, l->event_id, *ret, &found);
         *ret_count = fate == PG_OK && found;
         return fate;
     }
