@@ -54,6 +54,11 @@ bool event_is_survey_outcome(enum event_type type)
            type == EVENT_PROFILER_COMPLETED;
 }
 
+bool event_is_conversion(const struct event *e)
+{
+    return e->reward_micros > 0 && e->revenue_micros > 0;
+}
+
 enum lane_kind event_lane(enum event_type type)
 {
     return row_of(type)->lane;

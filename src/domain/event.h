@@ -203,6 +203,8 @@ bool event_type_parse(struct str name, enum event_type *ret_type);
 bool event_type_is_offer(enum event_type type);
 /* True for outcomes of a started survey: completed, disqualified, profiler completed. */
 bool event_is_survey_outcome(enum event_type type);
+/* True for what reports count as a conversion: the app earns by it and the panelist is paid. */
+bool event_is_conversion(const struct event *e);
 enum lane_kind event_lane(enum event_type type); /* without tests; see app_lane */
 /* The lane of an event's callback, by the app's settings. */
 enum lane_kind app_lane(const struct app_terms *terms, enum event_type type, bool is_test);

@@ -131,12 +131,14 @@ static void ask_payments(struct pg_intake *in)
     if (table_rows(&t) > 0) {
         args_table(pg_args(in->pg), &t);
         args_int(&in->pg->args, PG_INT4, first_period(clock_day(first_ms)));
-        in->at_payments = pg_query_prepared(
-            in->pg, "SELECT u.i,e.occurred_ms FROM unnest($1,$2,$3,$4,$5,$6) AS u(i,a,app,p,f,t)"
-                    " JOIN event e ON e.period>=$7 AND e.account_no=u.a AND e.app_no=u.app"
-                    " AND " PG_PANELIST_HASH("e.panelist_id", "e.app_no") "=" PG_PANELIST_HASH(
-                        "u.p", "u.app") " AND e.panelist_id=u.p AND e.cap=1 AND e.occurred_ms>u.f"
-                                        " AND e.occurred_ms<u.t ORDER BY 1,2");
+        in->at_payments = pg_query_prepared_f(
+            in->pg,
+            "SELECT u.i,e.occurred_ms FROM unnest($1,$2,$3,$4,$5,$6) AS u(i,a,app,p,f,t)"
+            " JOIN event e ON e.period>=$7 AND e.account_no=u.a AND e.app_no=u.app"
+            " AND " PG_PANELIST_HASH("e.panelist_id", "e.app_no") "=" PG_PANELIST_HASH(
+                "u.p", "u.app") " AND e.panelist_id=u.p AND e.cap=%d AND e.occurred_ms>u.f"
+                                " AND e.occurred_ms<u.t ORDER BY 1,2",
+            CAP_COUNTED);
     }
     table_free(&t);
 }
@@ -163,11 +165,13 @@ static void ask_starts(struct pg_intake *in)
         args_int(&in->pg->args, PG_INT4, first_period(first_day));
 #define STARTED                                                                                    \
     "EXISTS(SELECT FROM event e WHERE e.period>=$6 AND " ROW_OF_PANELIST(                          \
-        "u.a", "u.p") " AND -e.day=-u.d AND e.type=1 AND e.client_no=u.c AND "
-        in->at_starts = pg_query_prepared(
-            in->pg, "SELECT u.i,x.live,NOT x.live AND " STARTED "e.is_test)"
-                    " FROM unnest($1,$2,$3,$4,$5) AS u(i,a,d,c,p)"
-                    " CROSS JOIN LATERAL (SELECT " STARTED "NOT e.is_test) AS live) x");
+        "u.a", "u.p") " AND -e.day=-u.d AND e.type=%d AND e.client_no=u.c AND "
+        in->at_starts =
+            pg_query_prepared_f(in->pg,
+                                "SELECT u.i,x.live,NOT x.live AND " STARTED "e.is_test)"
+                                " FROM unnest($1,$2,$3,$4,$5) AS u(i,a,d,c,p)"
+                                " CROSS JOIN LATERAL (SELECT " STARTED "NOT e.is_test) AS live) x",
+                                EVENT_SURVEY_STARTED, EVENT_SURVEY_STARTED);
 #undef STARTED
     }
     table_free(&t);

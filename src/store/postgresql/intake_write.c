@@ -147,7 +147,7 @@ static void add_report(struct pg_table *t, const struct report_delta *d, size_t 
         n[0]++;
         n[1] += e->type == EVENT_SURVEY_STARTED;
         n[2] += event_is_survey_outcome(e->type);
-        n[3 + product] += e->reward_micros > 0 && e->revenue_micros > 0;
+        n[3 + product] += event_is_conversion(e);
         micros[e->is_test][product] += e->revenue_micros;
         active_live += d[i].item->first_live_start;
         active_any += d[i].item->first_start;

@@ -149,9 +149,9 @@ enum pg_fate pg_read_callback(struct postgresql_store *s, struct pg *pg, void *c
 static void add_state(struct buf *sql, const struct callback_list *l)
 {
     if (l->state == CALLBACK_DELIVERING)
-        buf_add_c(sql, " AND e.state=1 AND e.event_no=ANY($11)");
+        buf_printf(sql, " AND e.state=%d AND e.event_no=ANY($11)", CALLBACK_PENDING);
     else if (l->state == CALLBACK_PENDING)
-        buf_add_c(sql, " AND e.state=1 AND e.event_no<>ALL($11)");
+        buf_printf(sql, " AND e.state=%d AND e.event_no<>ALL($11)", CALLBACK_PENDING);
     else if (l->state)
         buf_printf(sql, " AND e.state=%d", (int)l->state);
     if (l->undelivered)
@@ -366,8 +366,10 @@ static enum pg_fate choose_search(struct pg *pg, const struct callback_list *l,
     if (l->of_day)
         return PG_OK;
     args_int(pg_args(pg), PG_INT4, l->account_no);
-    int at = pg_query(pg, "SELECT coalesce(sum(count),0)::bigint FROM book"
-                          " WHERE account_no=$1 AND state=1");
+    int at = pg_query_f(pg,
+                        "SELECT coalesce(sum(count),0)::bigint FROM book"
+                        " WHERE account_no=$1 AND state=%d",
+                        CALLBACK_PENDING);
     enum pg_fate fate = pg_sync(pg);
     int64_t pending = fate == PG_OK ? pg_int(pg_result(pg, at), 0, 0) : 0;
     if (pending > PENDING_SORTED_MOST)

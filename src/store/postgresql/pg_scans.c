@@ -45,6 +45,8 @@ enum pg_fate pg_read_statement(struct postgresql_store *s, struct pg *pg, void *
 
 /* Computed from the day's events, so it works for any day and costs intake nothing. A start is its
  * panelist's first at a client if no earlier slot has one. */
+#define IS_CONVERSION "reward_micros>0 AND revenue_micros>0" /* event_is_conversion */
+
 enum pg_fate pg_read_intraday(struct postgresql_store *s, struct pg *pg, void *intraday_query)
 {
     (void)s;
@@ -56,19 +58,21 @@ enum pg_fate pg_read_intraday(struct postgresql_store *s, struct pg *pg, void *i
     args_int(&pg->args, PG_INT8, q->day * DAY_MS);
     args_int(&pg->args, PG_INT8, INTRADAY_SLOT_MS);
     args_int(&pg->args, PG_INT8, (q->day + INTRADAY_DAYS + 1) * DAY_MS);
-    int at = pg_query(
-        pg, "WITH d AS (SELECT (occurred_ms-$3)/$4 AS slot,type,client_no,panelist_id,"
-            "revenue_micros AS r,reward_micros>0 AND revenue_micros>0 AS pays,"
-            "accepted_ms>=$5 AS late FROM event"
-            " WHERE account_no=$1 AND day=$2 AND NOT is_test),"
-            "f AS (SELECT min(slot) AS slot FROM d WHERE type=1 AND NOT late"
-            " GROUP BY client_no,panelist_id)"
-            "SELECT n.slot,n.starts,n.pays,coalesce(a.active,0),n.micros FROM"
-            " (SELECT slot,count(*) FILTER (WHERE type=1) AS starts,"
-            "count(*) FILTER (WHERE pays) AS pays,sum(r)::text AS micros FROM d WHERE NOT late "
-            "GROUP BY slot) n"
-            " LEFT JOIN (SELECT slot,count(*) AS active FROM f GROUP BY slot) a USING(slot)"
-            " UNION ALL SELECT -1,0,0,0,'0' WHERE EXISTS(SELECT FROM d WHERE late)");
+    int at = pg_query_f(
+        pg,
+        "WITH d AS (SELECT (occurred_ms-$3)/$4 AS slot,type,client_no,panelist_id,"
+        "revenue_micros AS r," IS_CONVERSION " AS pays,"
+        "accepted_ms>=$5 AS late FROM event"
+        " WHERE account_no=$1 AND day=$2 AND NOT is_test),"
+        "f AS (SELECT min(slot) AS slot FROM d WHERE type=%d AND NOT late"
+        " GROUP BY client_no,panelist_id)"
+        "SELECT n.slot,n.starts,n.pays,coalesce(a.active,0),n.micros FROM"
+        " (SELECT slot,count(*) FILTER (WHERE type=%d) AS starts,"
+        "count(*) FILTER (WHERE pays) AS pays,sum(r)::text AS micros FROM d WHERE NOT late "
+        "GROUP BY slot) n"
+        " LEFT JOIN (SELECT slot,count(*) AS active FROM f GROUP BY slot) a USING(slot)"
+        " UNION ALL SELECT -1,0,0,0,'0' WHERE EXISTS(SELECT FROM d WHERE late)",
+        EVENT_SURVEY_STARTED, EVENT_SURVEY_STARTED);
     enum pg_fate fate = pg_end_read(pg);
     if (fate != PG_OK)
         return fate;

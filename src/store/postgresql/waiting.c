@@ -11,8 +11,10 @@ static int ask_counts(struct pg *pg, const struct lane_waiting *w)
 {
     args_int(pg_args(pg), PG_INT4, w->account_no);
     args_int(&pg->args, PG_INT8, w->app_no);
-    return pg_query(pg, "SELECT lane,sum(count)::bigint FROM book WHERE account_no=$1"
-                        " AND app_no=$2 AND state=1 GROUP BY lane");
+    return pg_query_f(pg,
+                      "SELECT lane,sum(count)::bigint FROM book WHERE account_no=$1"
+                      " AND app_no=$2 AND state=%d GROUP BY lane",
+                      CALLBACK_PENDING);
 }
 
 /* `lane`: see waiting_lane. */

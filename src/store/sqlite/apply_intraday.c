@@ -48,7 +48,7 @@ void apply_intraday_event(struct apply *a, const struct event *e)
         return;
     struct intraday_slot *slot = &a->intraday.slots[at];
     slot->survey_starts += e->type == EVENT_SURVEY_STARTED;
-    slot->conversions += e->reward_micros > 0 && e->revenue_micros > 0;
+    slot->conversions += event_is_conversion(e);
     slot->earnings_micros += e->revenue_micros;
 }
 

@@ -155,8 +155,8 @@ static void remake_sets(struct apply *a, const struct report_order *at)
         &a->sql, START_COLUMNS
         "NOT INDEXED WHERE id>=?1 AND id<=?2 AND id<?5 AND type=?6 AND " SCHEMA_EVENT_IS_ON_TIME
         " AND " SCHEMA_EVENT_DAY "=?4 UNION ALL " START_COLUMNS
-        "INDEXED BY event_late WHERE id>>40=?3 AND " SCHEMA_EVENT_IS_LATE " AND " SCHEMA_EVENT_DAY
-        "=?4 AND id<?5 AND type=?6");
+        "INDEXED BY event_late WHERE " ACCOUNT_OF_ID_SQL "=?3 AND " SCHEMA_EVENT_IS_LATE
+        " AND " SCHEMA_EVENT_DAY "=?4 AND id<?5 AND type=?6");
     sql_bind_int(s, 1, (int64_t)range.first);
     sql_bind_int(s, 2, (int64_t)range.last);
     sql_bind_int(s, 3, at->account_no);
@@ -198,7 +198,7 @@ static void add_event(struct report_sums *sums, const struct event *e)
     part->events++;
     part->starts += e->type == EVENT_SURVEY_STARTED;
     part->outcomes += event_is_survey_outcome(e->type);
-    part->conversions[product] += e->reward_micros > 0 && e->revenue_micros > 0;
+    part->conversions[product] += event_is_conversion(e);
     part->earnings_micros[product] += e->revenue_micros;
 }
 

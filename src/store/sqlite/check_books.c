@@ -118,11 +118,12 @@ static void read_ledger(struct books_scan *c)
 static void read_events(struct books_scan *c)
 {
     struct range range = accepted_on(c->sql, c->day.account_no, c->day.day);
-    sqlite3_stmt *s = sql_prepare(
-        c->sql, "SELECT " COLUMNS " FROM event NOT INDEXED WHERE id>=?1 AND id<=?2"
-                " AND " SCHEMA_EVENT_IS_ON_TIME " AND " SCHEMA_EVENT_DAY
-                "=?4 UNION ALL SELECT " COLUMNS " FROM event INDEXED BY event_late WHERE id>>40=?3"
-                " AND " SCHEMA_EVENT_IS_LATE " AND " SCHEMA_EVENT_DAY "=?4");
+    sqlite3_stmt *s =
+        sql_prepare(c->sql, "SELECT " COLUMNS " FROM event NOT INDEXED WHERE id>=?1 AND id<=?2"
+                            " AND " SCHEMA_EVENT_IS_ON_TIME " AND " SCHEMA_EVENT_DAY
+                            "=?4 UNION ALL SELECT " COLUMNS
+                            " FROM event INDEXED BY event_late WHERE " ACCOUNT_OF_ID_SQL "=?3"
+                            " AND " SCHEMA_EVENT_IS_LATE " AND " SCHEMA_EVENT_DAY "=?4");
     sql_bind_int(s, 1, (int64_t)range.first);
     sql_bind_int(s, 2, (int64_t)range.last);
     sql_bind_int(s, 3, c->day.account_no);

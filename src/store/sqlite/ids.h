@@ -7,6 +7,7 @@
 #include "domain/event.h"
 
 #define EVENT_NO_BITS 40
+#define ACCOUNT_OF_ID_SQL "id>>" NUMBER_AS_TEXT(EVENT_NO_BITS) /* account_of_id */
 #define EVENT_NO_LAST ((UINT64_C(1) << EVENT_NO_BITS) - 1)
 #define ACCOUNT_NO_LAST ((UINT32_C(1) << 23) - 1)
 

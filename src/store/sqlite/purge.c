@@ -117,10 +117,10 @@ static void keep_waiting(struct apply *a, const char *table)
     sqlite3_stmt *s =
         sql_prepare_f(q,
                       "SELECT e.id,e.event_id,e.occurred_ms,t.attempts FROM"
-                      " (SELECT id FROM due UNION ALL SELECT id FROM event WHERE queue=2) AS w"
+                      " (SELECT id FROM due UNION ALL SELECT id FROM event WHERE queue=%d) AS w"
                       " CROSS JOIN event AS e ON e.id=w.id AND e.state=%d AND e.attempts>0"
                       " CROSS JOIN \"%s\" AS t ON t.block=e.id>>%d",
-                      CALLBACK_PENDING, table, ATTEMPT_BLOCK_BITS);
+                      WAIT_HELD, CALLBACK_PENDING, table, ATTEMPT_BLOCK_BITS);
     while (sql_row(q, s))
         keep_event(a, add, s);
     sql_finalize(s);
@@ -158,12 +158,14 @@ static void drop_attempts(struct apply *a, const struct old_day *old, int64_t to
 static int64_t find_old_bodies(struct apply *a, int64_t before_ms)
 {
     sqlite3_stmt *s =
-        sql_prepare(&a->sql, "SELECT no FROM segment WHERE has_bodies<>0 AND filter IS NOT NULL AND"
-                             " last_accepted_ms<? AND NOT EXISTS (SELECT 1 FROM waiting"
-                             " WHERE waiting.segment=no) AND NOT EXISTS (SELECT 1 FROM event"
-                             " WHERE event.segment=no AND queue=1 AND state<>1)"
-                             " AND NOT EXISTS (SELECT 1 FROM final_late WHERE final_late.segment=no"
-                             " AND final_day>=?) LIMIT 1");
+        sql_prepare_f(&a->sql,
+                      "SELECT no FROM segment WHERE has_bodies<>0 AND filter IS NOT NULL AND"
+                      " last_accepted_ms<? AND NOT EXISTS (SELECT 1 FROM waiting"
+                      " WHERE waiting.segment=no) AND NOT EXISTS (SELECT 1 FROM event"
+                      " WHERE event.segment=no AND queue=%d AND state<>%d)"
+                      " AND NOT EXISTS (SELECT 1 FROM final_late WHERE final_late.segment=no"
+                      " AND final_day>=?) LIMIT 1",
+                      WAIT_DUE, CALLBACK_PENDING);
     sql_bind_int(s, 1, before_ms - RETENTION_SCHEDULE_DAYS * DAY_MS);
     sql_bind_int(s, 2, clock_day(before_ms));
     int64_t no = sql_row(&a->sql, s) ? sql_int(s, 0) : 0;

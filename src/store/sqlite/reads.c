@@ -204,10 +204,11 @@ static int64_t oldest_waiting(struct event_lookup *l, const struct lane_waiting 
 
 static enum store_status read_waiting(struct event_lookup *l, struct lane_waiting *w)
 {
-    sqlite3_stmt *s =
-        sql_prepare(&l->sql, "SELECT lane,sum(count) FROM book INDEXED BY book_waiting"
-                             " WHERE app_no=? AND state=1 AND count>0 AND account_no=?"
-                             " GROUP BY lane");
+    sqlite3_stmt *s = sql_prepare_f(&l->sql,
+                                    "SELECT lane,sum(count) FROM book INDEXED BY book_waiting"
+                                    " WHERE app_no=? AND state=%d AND count>0 AND account_no=?"
+                                    " GROUP BY lane",
+                                    CALLBACK_PENDING);
     sql_bind_int(s, 1, w->app_no);
     sql_bind_int(s, 2, w->account_no);
     while (sql_row(&l->sql, s))

@@ -246,7 +246,7 @@ static bool list_by_range(struct event_lookup *l, struct callback_list *list, st
 /* Events that were accepted on the day itself are adjacent; those accepted on another day are found
  * by their index, which comes before or after. */
 #define LATE_ROWS                                                                                  \
-    "SELECT " ROW_COLUMNS " FROM event INDEXED BY event_late WHERE id>>40=?"                       \
+    "SELECT " ROW_COLUMNS " FROM event INDEXED BY event_late WHERE " ACCOUNT_OF_ID_SQL "=?"        \
     " AND " SCHEMA_EVENT_DAY "=? AND " SCHEMA_EVENT_IS_LATE " AND id>=? AND id<=? ORDER BY id"
 
 static bool list_late(struct event_lookup *l, struct callback_list *list, struct range range)

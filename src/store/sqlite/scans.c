@@ -76,7 +76,7 @@ static enum store_status read_statement(struct event_lookup *l, struct statement
                  " FROM event NOT INDEXED WHERE id>=?1 AND id<=?2 AND " SCHEMA_EVENT_IS_ON_TIME
                  " AND " IN_STATEMENT " UNION ALL "
                  "SELECT " COLUMNS " FROM event INDEXED BY event_late"
-                 " WHERE id>>40=?3 AND " SCHEMA_EVENT_IS_LATE " AND " IN_STATEMENT
+                 " WHERE " ACCOUNT_OF_ID_SQL "=?3 AND " SCHEMA_EVENT_IS_LATE " AND " IN_STATEMENT
                  " ORDER BY app_no,event_id");
     sql_bind_int(s, 1, (int64_t)day.first);
     sql_bind_int(s, 2, (int64_t)day.last);

@@ -1,9 +1,10 @@
 /* The steps, the settings of connections, and the tables that are made and dropped at run time. */
 #include "store/sqlite/schema.h"
 
-#include <inttypes.h>
-
 #include "store/delivery_stats.h"
+#include "store/sqlite/ids.h"
+
+#include <inttypes.h>
 
 #define COUNT_COLUMN(name) ", " #name " INT NOT NULL"
 #define COUNT_COLUMNS DELIVERY_STATS_COLUMNS(COUNT_COLUMN)
@@ -34,7 +35,8 @@ static const char version_1[] = SET_APPLICATION_ID
     /* Most events are accepted on the day on which they occurred; this index has the others. A day
      * is both together, so finding it does not depend on the size of the past, and an event on time
      * costs the index nothing. */
-    "CREATE INDEX event_late ON event(id>>40, " SCHEMA_EVENT_DAY ") WHERE " SCHEMA_EVENT_IS_LATE ";"
+    "CREATE INDEX event_late ON event(" ACCOUNT_OF_ID_SQL ", " SCHEMA_EVENT_DAY
+    ") WHERE " SCHEMA_EVENT_IS_LATE ";"
     /* Callbacks by account, app, type and state: search_set.h. */
     "CREATE TABLE search(key INT, block INT, events BLOB NOT NULL, PRIMARY KEY(key, block))"
     " WITHOUT ROWID;"

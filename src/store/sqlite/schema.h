@@ -12,7 +12,8 @@
 extern const struct migration schema_migration;
 
 /* The report day of an event, and whether it was accepted on another day: the expressions of the
- * index event_late. SQLite uses the index only for queries that repeat them word for word. */
+ * index event_late, with ACCOUNT_OF_ID_SQL (ids.h). SQLite uses the index only for queries that
+ * repeat them word for word. */
 #define SCHEMA_EVENT_DAY "(occurred_ms/86400000-(occurred_ms%86400000<0))"
 #define SCHEMA_EVENT_IS_LATE SCHEMA_EVENT_DAY "<>accepted_ms/86400000"
 #define SCHEMA_EVENT_IS_ON_TIME SCHEMA_EVENT_DAY "=accepted_ms/86400000"

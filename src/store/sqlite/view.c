@@ -8,8 +8,9 @@
 
 void view_load(struct view *v)
 {
-    sqlite3_stmt *s = sql_prepare(&v->lookup.sql, "SELECT app_no,lane,count(*) FROM event"
-                                                  " WHERE queue=2 GROUP BY app_no,lane");
+    sqlite3_stmt *s = sql_prepare_f(
+        &v->lookup.sql,
+        "SELECT app_no,lane,count(*) FROM event WHERE queue=%d GROUP BY app_no,lane", WAIT_HELD);
     while (sql_row(&v->lookup.sql, s)) {
         lane_no lane = lane_of((uint32_t)sql_int(s, 0), (enum lane_kind)sql_int(s, 1));
         bool is_new = false;
