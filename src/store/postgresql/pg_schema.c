@@ -159,19 +159,6 @@ int32_t pg_week_of_day(int32_t day)
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
-int pg_schema_ask(struct pg *pg)
-{
-    return pg_exec(pg, "SELECT EXISTS(SELECT FROM pg_attribute WHERE"
-                       " attrelid=to_regclass('attempt') AND attname='texts')");
-}
-
-bool pg_schema_is_final(struct pg *pg, int at)
-{
-    return pg_int(pg_result(pg, at), 0, 0) ||
-           pg_refuse(pg, "the database was made by an earlier build of this version, before its"
-                         " tables were final: this one cannot use it");
-}
-
 /* The cluster's number is stored in the same statement as the hash secret. */
 static bool read_meta(struct pg *pg, const struct pg_schema_wants *wants, struct hash_secret *ret)
 {
@@ -184,10 +171,9 @@ static bool read_meta(struct pg *pg, const struct pg_schema_wants *wants, struct
     pg_query(pg, "WITH made AS (INSERT INTO meta VALUES('hash_secret',$1) ON CONFLICT DO NOTHING"
                  " RETURNING 1) INSERT INTO meta SELECT 'cluster',$2 FROM made WHERE $3");
     int at = pg_identity_ask(pg);
-    int tables = pg_schema_ask(pg);
     int copies = pg_exec(pg, "SELECT count(*) FROM meta WHERE name='" PG_META_COPY_POSITION "'");
     pg_commit(pg);
-    if (pg_sync(pg) != PG_OK || !pg_schema_is_final(pg, tables))
+    if (pg_sync(pg) != PG_OK)
         return false;
     if (pg_int(pg_result(pg, copies), 0, 0))
         return pg_refuse(pg, "a copy into this database is not finished: run the same `postbackd"

@@ -40,12 +40,6 @@ struct pg_schema_wants {
 MUST_CHECK bool pg_schema_open(struct pg *pg, const struct pg_schema_wants *wants,
                                struct hash_secret *ret_secret, char **ret_why);
 
-/* Asks in the open transaction whether the tables are those of this build; the result's number. A
- * build before the first release made others under the same version. */
-int pg_schema_ask(struct pg *pg);
-/* False: they are not; pg->why is a sentence. */
-MUST_CHECK bool pg_schema_is_final(struct pg *pg, int at);
-
 /* Rows of `meta` while a copy fills the database (store_copy.h): its position, and its source's
  * mark. A daemon refuses to start meanwhile. */
 #define PG_META_COPY_POSITION "copy_position"

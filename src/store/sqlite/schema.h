@@ -7,7 +7,7 @@
 
 #define SCHEMA_VERSION 1
 /* Of the database's header, "pbk" and a number: it tells a store of this format from other
- * databases, and from stores of builds before the first release, which nothing reads. */
+ * programs' databases. */
 #define SCHEMA_APPLICATION_ID 1885498114
 extern const struct migration schema_migration;
 

@@ -17,9 +17,8 @@ static bool is_known(struct sql *q, int made, int known, char **ret_why)
                            " use the newer program that made it",
                            made, known);
     else if (made > 0 && application != SCHEMA_APPLICATION_ID)
-        *ret_why = xprintf("postbackd.db has application_id %lld, not %d: it is another program's,"
-                           " or of a build before the first release, whose format has changed:"
-                           " move it away, or use the build that made it",
+        *ret_why = xprintf("postbackd.db has application_id %lld, not %d: it is another program's:"
+                           " move it away",
                            (long long)application, SCHEMA_APPLICATION_ID);
     else
         return true;
