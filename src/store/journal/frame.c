@@ -87,6 +87,13 @@ bool frame_head_read(const char *block, struct frame_head *ret)
     return true;
 }
 
+bool frame_is_of(const struct frame_head *head, const struct segment_head *segment, uint64_t offset)
+{
+    return head->journal_id == segment->journal_id && head->segment == segment->segment &&
+           head->offset == offset && head->sequence != 0 &&
+           frame_bytes(head->length) <= segment->segment_bytes - offset;
+}
+
 uint32_t frame_sum(const char *block)
 {
     return get32(block + 4);

@@ -38,6 +38,9 @@ MUST_CHECK bool segment_head_read(const char *block, struct segment_head *ret);
 void frame_seal(char *frame, const struct frame_head *head);
 /* False: no frame begins here. frame_is_whole checks the checksum, this does not. */
 MUST_CHECK bool frame_head_read(const char *block, struct frame_head *ret);
+/* True if a group was written to this place of the segment, whole or not. */
+bool frame_is_of(const struct frame_head *head, const struct segment_head *segment,
+                 uint64_t offset);
 /* For a reader that reads a frame in pieces: the CRC-32C of all bytes from FRAME_SUM_FROM to the
  * end of the records, begun with 0, must equal this stored one. */
 #define FRAME_SUM_FROM 8u

@@ -87,20 +87,13 @@ static const char *read_block(struct checking *c, uint64_t offset, int *ret_erro
 
 enum group { GROUP_WHOLE, GROUP_BROKEN, GROUP_NONE, GROUP_UNREADABLE };
 
-static bool is_here(const struct checking *c, const struct frame_head *frame, uint64_t offset)
-{
-    return frame->journal_id == c->id && frame->segment == c->head.segment &&
-           frame->offset == offset && frame->sequence != 0 &&
-           frame_bytes(frame->length) <= c->head.segment_bytes - offset;
-}
-
 static enum group read_group(struct checking *c, uint64_t offset, struct frame_head *ret,
                              int *ret_error)
 {
     const char *block = read_block(c, offset, ret_error);
     if (!block)
         return GROUP_UNREADABLE;
-    if (!frame_head_read(block, ret) || !is_here(c, ret, offset))
+    if (!frame_head_read(block, ret) || !frame_is_of(ret, &c->head, offset))
         return GROUP_NONE;
     uint32_t wanted = frame_sum(block), sum = 0;
     size_t left = FRAME_HEAD_BYTES + ret->length - FRAME_SUM_FROM, from = FRAME_SUM_FROM;
@@ -127,7 +120,7 @@ static bool has_later_group(struct checking *c, uint64_t offset)
         const char *block = read_block(c, offset, &error);
         if (!block)
             return false;
-        if (frame_head_read(block, &frame) && is_here(c, &frame, offset) &&
+        if (frame_head_read(block, &frame) && frame_is_of(&frame, &c->head, offset) &&
             frame.sequence >= c->sequence)
             return true;
     }

@@ -70,10 +70,10 @@ static size_t texts_bytes(const struct str *texts, size_t count)
     return n;
 }
 
-/* Reserves the record and writes its kind; record_end fills in the length. */
+/* Reserves the record, with its head, and writes its kind; record_end fills in the length. */
 static char *record_begin(struct buf *to, enum record_kind kind, size_t most_bytes)
 {
-    char *at = buf_reserve(to, RECORD_HEAD_BYTES + most_bytes);
+    char *at = buf_reserve(to, most_bytes);
     return put_u8(at, kind) + 4;
 }
 
@@ -94,8 +94,9 @@ void record_add_event(struct buf *to, const struct event *e)
         e->event_id,    e->panelist_id,   e->session_id,         e->mid,
         e->offer_title, e->offer_goal_id, e->original_reward_id, e->reason,
     };
-    char *at = record_begin(
-        to, RECORD_EVENT, EVENT_FIXED_BYTES + texts_bytes(texts, ARRAY_LEN(texts)) + 4 + e->body.n);
+    char *at = record_begin(to, RECORD_EVENT,
+                            RECORD_HEAD_BYTES + EVENT_FIXED_BYTES +
+                                texts_bytes(texts, ARRAY_LEN(texts)) + 4 + e->body.n);
     at = put_u32(at, e->account_no);
     at = put_u32(at, e->app_no);
     at = put_u32(at, e->client_no);
@@ -158,21 +159,24 @@ static char *put_attempt(char *at, const struct attempt *a)
 
 #define OUTCOME_FIXED_BYTES 72
 
-void record_add_outcome(struct buf *to, const struct outcome *o)
+size_t record_outcome_bytes_most(const struct outcome *o)
 {
     const struct attempt *a = &o->attempt;
     const struct str texts[] = {a->url, a->detail, a->request_headers, a->response_headers,
                                 a->response_body};
-    size_t most = OUTCOME_FIXED_BYTES;
-    if (o->has_attempt)
-        most += texts_bytes(texts, ARRAY_LEN(texts));
-    char *at = record_begin(to, RECORD_OUTCOME, most);
+    size_t most = RECORD_HEAD_BYTES + OUTCOME_FIXED_BYTES;
+    return o->has_attempt ? most + texts_bytes(texts, ARRAY_LEN(texts)) : most;
+}
+
+void record_add_outcome(struct buf *to, const struct outcome *o)
+{
+    char *at = record_begin(to, RECORD_OUTCOME, record_outcome_bytes_most(o));
     at = put_u32(at, o->account_no);
     at = put_u64(at, o->event_no);
     at = put_u64(at, o->lane);
     at = put_u8(at, o->has_attempt);
     if (o->has_attempt)
-        at = put_attempt(at, a);
+        at = put_attempt(at, &o->attempt);
     at = put_u8(at, o->state);
     at = put_u8(at, o->reason);
     at = put_i32(at, o->place.failed_attempts);
@@ -181,9 +185,14 @@ void record_add_outcome(struct buf *to, const struct outcome *o)
     record_end(to, at);
 }
 
+size_t record_object_bytes_most(struct str id, struct str document)
+{
+    return RECORD_HEAD_BYTES + 1 + 4 + id.n + 4 + document.n;
+}
+
 void record_add_object(struct buf *to, enum object_kind kind, struct str id, struct str document)
 {
-    char *at = record_begin(to, RECORD_OBJECT, 1 + 4 + id.n + 4 + document.n);
+    char *at = record_begin(to, RECORD_OBJECT, record_object_bytes_most(id, document));
     at = put_u8(at, kind);
     at = put_str(at, id);
     at = put_str(at, document);
@@ -192,7 +201,7 @@ void record_add_object(struct buf *to, enum object_kind kind, struct str id, str
 
 void record_add_resend(struct buf *to, const struct record_resend *r)
 {
-    char *at = record_begin(to, RECORD_RESEND, 32);
+    char *at = record_begin(to, RECORD_RESEND, RECORD_RESEND_BYTES_MOST);
     at = put_u32(at, r->account_no);
     at = put_u64(at, r->event_no);
     at = put_u64(at, r->lane);
@@ -201,9 +210,14 @@ void record_add_resend(struct buf *to, const struct record_resend *r)
     record_end(to, at);
 }
 
+size_t record_erase_bytes_most(const struct record_erase *r)
+{
+    return RECORD_HEAD_BYTES + 12 + r->panelist_id.n + r->replacement.n;
+}
+
 void record_add_erase(struct buf *to, const struct record_erase *r)
 {
-    char *at = record_begin(to, RECORD_ERASE, 12 + r->panelist_id.n + r->replacement.n);
+    char *at = record_begin(to, RECORD_ERASE, record_erase_bytes_most(r));
     at = put_u32(at, r->account_no);
     at = put_str(at, r->panelist_id);
     at = put_str(at, r->replacement);

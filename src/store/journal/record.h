@@ -52,6 +52,11 @@ void record_add_outcome(struct buf *to, const struct outcome *o);
 void record_add_object(struct buf *to, enum object_kind kind, struct str id, struct str document);
 void record_add_resend(struct buf *to, const struct record_resend *r);
 void record_add_erase(struct buf *to, const struct record_erase *r);
+/* Upper bounds of the records that these add. */
+size_t record_outcome_bytes_most(const struct outcome *o);
+size_t record_object_bytes_most(struct str id, struct str document);
+size_t record_erase_bytes_most(const struct record_erase *r);
+#define RECORD_RESEND_BYTES_MOST 64
 
 /* Cuts the next record off *rest. False at the end, or with *ret_bad true if the bytes are not a
  * record. */

@@ -150,15 +150,6 @@ static bool open_segment(struct replay_walk *w, uint64_t number, int *ret_fd,
 
 enum found { FOUND_WHOLE, FOUND_NONE, FOUND_ERROR };
 
-/* True if a group was written to this place, whole or not. */
-static bool is_head_of(const struct frame_head *head, const struct segment_head *segment,
-                       uint64_t offset)
-{
-    return head->journal_id == segment->journal_id && head->segment == segment->segment &&
-           head->offset == offset && head->sequence != 0 &&
-           frame_bytes(head->length) <= segment->segment_bytes - offset;
-}
-
 /* Reads the frame at `offset` into w->frame if a whole one of this journal and place is there. */
 static enum found read_frame(struct replay_walk *w, int fd, const struct segment_head *segment,
                              uint64_t offset, struct frame_head *ret)
@@ -170,7 +161,7 @@ static enum found read_frame(struct replay_walk *w, int fd, const struct segment
     int result = window_read(&w->window, fd, segment, offset, n, &bytes);
     struct frame_head head;
     if (result == 0) {
-        if (!frame_head_read(bytes, &head) || !is_head_of(&head, segment, offset))
+        if (!frame_head_read(bytes, &head) || !frame_is_of(&head, segment, offset))
             return FOUND_NONE;
         n = frame_bytes(head.length);
         result = window_read(&w->window, fd, segment, offset, n, &bytes);
@@ -212,7 +203,7 @@ static enum found search_segment(struct replay_walk *w, int fd, const struct seg
         offset += at;
         if (at == n)
             continue;
-        if (head.sequence > w->sequence && is_head_of(&head, segment, offset))
+        if (head.sequence > w->sequence && frame_is_of(&head, segment, offset))
             found = FOUND_WHOLE;
         else
             found = read_frame(w, fd, segment, offset, &head);
@@ -342,7 +333,7 @@ static void note_torn(struct replay_walk *w, int fd, const struct segment_head *
     struct frame_head head;
     if (offset + JOURNAL_BLOCK_BYTES <= segment->segment_bytes &&
         window_read(&w->window, fd, segment, offset, JOURNAL_BLOCK_BYTES, &block) == 0 &&
-        frame_head_read(block, &head) && is_head_of(&head, segment, offset) &&
+        frame_head_read(block, &head) && frame_is_of(&head, segment, offset) &&
         head.sequence == w->sequence)
         w->dropped = (struct journal_dropped){{segment->segment, offset}, frame_bytes(head.length)};
 }

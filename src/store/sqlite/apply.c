@@ -200,8 +200,7 @@ bool apply_memtable(struct apply *a, struct memtable *m)
 
 bool apply_passing(const struct apply *a)
 {
-    int code = a->sql.code & 0xff;
-    return code == SQLITE_FULL || code == SQLITE_BUSY || code == SQLITE_LOCKED;
+    return sql_is_passing(a->sql.code);
 }
 
 void apply_recover(struct apply *a)

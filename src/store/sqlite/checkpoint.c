@@ -134,13 +134,6 @@ static int settle_found_wal(sqlite3 *db)
     return code != SQLITE_OK ? code : unlocked;
 }
 
-/* True if the next checkpoint may succeed. */
-static bool is_passing(int code)
-{
-    return (code & 0xff) == SQLITE_BUSY || (code & 0xff) == SQLITE_LOCKED ||
-           (code & 0xff) == SQLITE_FULL;
-}
-
 enum checkpoint_result checkpoint_run(struct sql *q, bool truncate)
 {
     /* a read transaction opens the WAL and its index if they are not open yet */
@@ -156,7 +149,7 @@ enum checkpoint_result checkpoint_run(struct sql *q, bool truncate)
             &done);
     if (code == SQLITE_OK)
         return frames == done ? CHECKPOINT_COMPLETE : CHECKPOINT_PARTIAL;
-    if (is_passing(code))
+    if (sql_is_passing(code))
         return CHECKPOINT_PARTIAL;
     sql_fail(q, code, "checkpoint");
     return CHECKPOINT_FAILED;

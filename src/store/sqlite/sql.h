@@ -32,7 +32,14 @@ static inline bool sql_failed(const struct sql *q)
 int64_t sql_cache_bytes(struct sql *q);
 void sql_release_cache(struct sql *q);
 
-/* Forgets a failure that may pass (a full disk) and rolls back. */
+/* True if the same call may succeed later: no room on the disk, or a lock of another process. */
+static inline bool sql_is_passing(int code)
+{
+    code &= 0xff; /* without the extended part */
+    return code == SQLITE_FULL || code == SQLITE_BUSY || code == SQLITE_LOCKED;
+}
+
+/* Forgets a failure that may pass and rolls back. */
 void sql_recover(struct sql *q);
 
 /* Fails the connection with a code of another SQLite call. */

@@ -92,11 +92,8 @@ bool writer_intake(struct sqlite_store *s, struct request *r)
 static size_t outcomes_bytes_most(const struct outcome_batch *batch)
 {
     size_t bytes = 0;
-    for (size_t i = 0; i < batch->count; i++) {
-        const struct attempt *a = &batch->items[i].attempt;
-        bytes += 576 + a->url.n + a->detail.n + a->request_headers.n + a->response_headers.n +
-                 a->response_body.n;
-    }
+    for (size_t i = 0; i < batch->count; i++) /* each may be followed by a resend: resend_again */
+        bytes += record_outcome_bytes_most(&batch->items[i]) + RECORD_RESEND_BYTES_MOST;
     return bytes;
 }
 
@@ -155,9 +152,9 @@ void writer_outcomes(struct sqlite_store *s, struct outcome_batch *batch)
 
 static size_t parts_bytes_most(const struct object_part *parts, size_t count)
 {
-    size_t bytes = 4096;
+    size_t bytes = 0;
     for (size_t i = 0; i < count; i++)
-        bytes += parts[i].id.n + parts[i].document.n + 64;
+        bytes += record_object_bytes_most(parts[i].id, parts[i].document);
     return bytes;
 }
 
@@ -167,16 +164,18 @@ size_t writer_change_bytes_most(const struct request *r)
     case REQUEST_OUTCOMES: return outcomes_bytes_most(r->what);
     case REQUEST_OBJECT: {
         const struct object_change *change = r->what;
-        return change->id.n + change->document.n +
+        return record_object_bytes_most(change->id, change->document) +
                parts_bytes_most(change->parts, change->part_count);
     }
     case REQUEST_RESEND: {
         const struct resend *resend = r->what;
-        return parts_bytes_most(resend->parts, resend->part_count);
+        return RECORD_RESEND_BYTES_MOST + parts_bytes_most(resend->parts, resend->part_count);
     }
     case REQUEST_ERASE: {
         const struct erase *erase = r->what;
-        return parts_bytes_most(erase->parts, erase->part_count);
+        struct record_erase record = {.panelist_id = erase->panelist_id,
+                                      .replacement = {NULL, ERASED_NAME_BYTES}};
+        return record_erase_bytes_most(&record) + parts_bytes_most(erase->parts, erase->part_count);
     }
     default: return 0;
     }
