@@ -16,7 +16,8 @@ struct request {
     void *what;             /* the caller's struct, by kind */
     struct page_work *page; /* REQUEST_PAGE */
     int64_t asked_us;       /* timing_now_us() */
-    uint64_t id;            /* REQUEST_CALLBACK(S): the number of the event asked for; 0: none */
+    uint64_t id;            /* REQUEST_CALLBACK(S): the event asked for (ids.h); 0: none */
+    bool succeeded;         /* REQUEST_APPLIED, and the answer to REQUEST_CHECKPOINT */
     /* REQUEST_INTAKE: how many of its items are decided; above 0 it cannot be refused any more */
     size_t decided;
 };

@@ -525,6 +525,7 @@ enum request_kind {
     REQUEST_CHECKPOINT, /* to the applier, and back to the scrub */
     REQUEST_PURGE,      /* to the applier */
     REQUEST_LEAVE,      /* the process is about to end */
+    REQUEST_WAKE,       /* ends a wait; there is nothing else to do with it */
     REQUEST_STOP,
 };
 

@@ -25,7 +25,7 @@
 
 static void wake_keeper(struct part *p)
 {
-    queue_post(&p->to_keeper, request_new(REQUEST_APPLY, NULL));
+    queue_post(&p->to_keeper, request_new(REQUEST_WAKE, NULL));
 }
 
 void clusters_wake_keepers(struct clusters *c)

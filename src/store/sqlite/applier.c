@@ -79,7 +79,7 @@ static void apply_one(struct sqlite_store *s, struct memtable *m)
         applier_publish_numbers(s);
     }
     struct request *r = request_new(REQUEST_APPLIED, m);
-    r->id = good;
+    r->succeeded = good;
     queue_post(&s->to_writer, r);
 }
 

@@ -71,7 +71,7 @@ static bool wait_ms(struct scrub *s, int64_t ms)
             return true;
         s->stopping = r->kind == REQUEST_STOP;
         s->checkpoint_answered |= r->kind == REQUEST_CHECKPOINT;
-        s->checkpoint_complete = r->id != 0;
+        s->checkpoint_complete = r->succeeded;
         free(r);
         if (s->checkpoint_answered)
             return !s->stopping;
@@ -385,7 +385,7 @@ void scrub_checkpoint_done(struct scrub *s, struct request *r, bool is_complete)
 {
     CHECK_MAGIC(s, SCRUB_MAGIC);
     ASSERT(r->kind == REQUEST_CHECKPOINT);
-    r->id = is_complete;
+    r->succeeded = is_complete;
     queue_post(&s->queue, r);
 }
 

@@ -181,7 +181,7 @@ static void take_applied(struct sqlite_store *s, struct request *r)
 {
     struct writer *w = &s->writer;
     struct memtable *m = r->what;
-    bool good = r->id != 0;
+    bool good = r->succeeded;
     free(r);
     ASSERT(m == s->view.frozen);
     if (!good) {
