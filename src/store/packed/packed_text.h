@@ -13,12 +13,13 @@
 
 #include "base/arena.h"
 #include "base/check.h"
+#include "store/packed/lz4_block.h"
 #include "store/packed/numbers.h"
 
 /* Zero-initialised it is ready; of one thread at a time. */
 struct text_packer {
     struct buf packed;
-    void *stream; /* LZ4's memory */
+    struct lz4_packer lz4;
 };
 
 void text_packer_free(struct text_packer *p);

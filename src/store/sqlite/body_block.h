@@ -17,6 +17,7 @@
 #include "base/buf.h"
 #include "base/check.h"
 #include "base/str.h"
+#include "store/packed/lz4_block.h"
 
 #include <stdint.h>
 
@@ -28,7 +29,7 @@
 
 struct body_packer {
     struct buf plain, packed, chunk;
-    void *stream; /* LZ4's memory */
+    struct lz4_packer lz4;
 };
 
 void body_packer_free(struct body_packer *p);
