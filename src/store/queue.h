@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/env.h"
-#include "store/store.h"
+#include "store/store_ops.h"
 
 #include <pthread.h>
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /* The functions of store.h around a store's slots. They assert here, once, everything that an
  * implementation may rely on, so that a wrong call fails in every store alike and before anything
  * is recorded. */
-#include "store/store.h"
+#include "store/store_ops.h"
 
 #include "base/limits.h"
 #include "base/log.h"

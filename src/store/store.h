@@ -19,8 +19,9 @@
  * outcomes may overtake changes that wait for room. A read sees every change whose `done` was
  * posted before the read was asked for.
  *
- * One conformance suite (tests/conformance/) runs on every implementation. The in-memory store in
- * tests/memory_store/ is the oracle that the others are compared with. */
+ * What implementations need besides: store_ops.h. One conformance suite (tests/conformance/) runs
+ * on every one of them; the in-memory store in tests/memory_store/ is the oracle that they are
+ * compared with. */
 #pragma once
 
 #include "base/arena.h"
@@ -338,19 +339,6 @@ struct callback_row {
     size_t log_count;
 };
 
-/* For implementations. The row borrows the event's texts. */
-static inline struct callback_row callback_row_of(const struct event *e,
-                                                  const struct callback_life *s)
-{
-    return (struct callback_row){
-        .event = *e,
-        .state = s->state,
-        .reason = s->reason,
-        .next_attempt_ms = s->state == CALLBACK_PENDING ? s->place.due_ms : 0,
-        .attempts = s->attempts,
-    };
-}
-
 /* Shows a pending callback with an attempt under way as `delivering`, with no next attempt. */
 static inline void callback_row_set_tried(struct callback_row *row)
 {
@@ -410,22 +398,6 @@ struct callback_list {
     bool more;
 };
 
-/* For implementations: true if the row's attempts have to be read. */
-static inline bool callback_list_wants_attempts(const struct callback_list *list,
-                                                const struct callback_row *row)
-{
-    return list->attempts == ATTEMPTS_ALL ||
-           (list->attempts == ATTEMPTS_LAST && row->attempts > 0 &&
-            row->state != CALLBACK_DELIVERED);
-}
-
-/* For implementations: copies the attempts that the list shows into its arena, drops the others. */
-void callback_list_keep_log(struct callback_list *list, struct callback_row *row);
-int attempt_compare(const void *a, const void *b); /* oldest first, for qsort */
-/* For implementations: the state by which a callback is filtered and shown. */
-enum callback_state callback_list_state(const struct callback_list *list, uint64_t event_no,
-                                        enum callback_state stored);
-
 /* Counts by app the callbacks that store_list_callbacks would list. */
 struct callback_count_row {
     uint32_t app_no;
@@ -460,20 +432,6 @@ struct resend {
     enum store_status status;
 };
 
-/* For implementations: warns in the log that the clock was put back, before an event received at
- * received_ms is decided. */
-void store_warn_of_clock(int64_t last_accepted_ms, int64_t received_ms);
-static inline enum store_status resend_status(enum resend_verdict verdict)
-{
-    switch (verdict) {
-    case RESEND_ACCEPTED: return STORE_OK;
-    case RESEND_NOT_MEANT: return STORE_NOT_FOUND;
-    case RESEND_BODY_PURGED: return STORE_PURGED;
-    case RESEND_BODY_ERASED: return STORE_ERASED;
-    }
-    UNREACHABLE();
-}
-
 /* Erases one panelist: replaces PanelistId, SessionId and Mid and deletes bodies. Amounts and
  * counters stay. */
 struct erase {
@@ -487,89 +445,9 @@ struct erase {
     int64_t erased; /* events */
 };
 
-/* For implementations: writes a new PanelistId that no panelist has into `text` and returns it. */
-#define ERASED_NAME_BYTES 32
-struct str erased_name(struct env *env, char text[ERASED_NAME_BYTES]);
-
 struct store;
 
-/* Every kind of request: its struct, whether the struct has an account_no (else NONE), and its
- * work. The enum, request_work and what queue.c does by kind are made from this list. */
-#define REQUESTS(X)                                                                                \
-    X(INTAKE, intake_batch, NONE, CHANGE)                                                          \
-    X(OUTCOMES, outcome_batch, NONE, OUTCOMES)                                                     \
-    X(OBJECT, object_change, NONE, CHANGE)                                                         \
-    X(RESEND, resend, ACCOUNT, CHANGE)                                                             \
-    X(ERASE, erase, ACCOUNT, CHANGE)                                                               \
-    X(PAGE, due_page, NONE, PAGE)                                                                  \
-    X(REPORT, report_query, ACCOUNT, READ)                                                         \
-    X(INTRADAY, intraday_query, ACCOUNT, READ)                                                     \
-    X(DELIVERY_STATS, delivery_stats_query, ACCOUNT, READ)                                         \
-    X(STATEMENT, statement_query, ACCOUNT, SCAN)                                                   \
-    X(COUNT, callback_count, ACCOUNT, SCAN)                                                        \
-    X(BOOKS, books_check, NONE, BOOKS)                                                             \
-    X(WAITING, lane_waiting, ACCOUNT, READ)                                                        \
-    X(CALLBACK, callback_get, ACCOUNT, READ)                                                       \
-    X(CALLBACKS, callback_list, ACCOUNT, READ)                                                     \
-    X(OBJECTS, object_list, ACCOUNT, READ)                                                         \
-    X(FEED, object_feed, NONE, FEED) /* shared stores only */
-
-enum request_kind {
-#define REQUEST_ENUM(kind, type, account, work) REQUEST_##kind,
-    REQUESTS(REQUEST_ENUM)
-#undef REQUEST_ENUM
-    /* Between the threads of one store. */
-    REQUEST_APPLIED, /* from the applier: a memtable is committed, or its commit failed */
-    REQUEST_APPLIER_FAILED,
-    REQUEST_APPLY,      /* to the applier */
-    REQUEST_CHECKPOINT, /* to the applier, and back to the scrub */
-    REQUEST_PURGE,      /* to the applier */
-    REQUEST_LEAVE,      /* the process is about to end */
-    REQUEST_WAKE,       /* ends a wait; there is nothing else to do with it */
-    REQUEST_STOP,
-};
-
-struct store_ops {
-    void (*request)(struct store *s, enum request_kind kind, void *what);
-    /* The next five are NULL in a store that one process has alone. */
-    struct leases *(*leases)(struct store *s);
-    void (*watch)(struct store *s, struct store_watcher *watcher);
-    void (*ask)(struct store *s, struct store_question *question);
-    void (*answer)(struct store *s, uint32_t app_no, int64_t question, struct str answer);
-    void (*place)(struct store *s, uint32_t account_no, uint32_t app_no, uint32_t cluster);
-    /* Any thread; does not block. NULL: the store never refuses. */
-    enum store_refusal (*refusal)(struct store *s);
-    /* May block. NULL: the store does not look at a disk. */
-    void (*look)(struct store *s);
-    /* Any thread; does not block. */
-    void (*numbers)(struct store *s, struct store_numbers *ret);
-    /* As numbers, of some seconds ago, without partners; at most CLUSTERS_MOST. NULL: none. */
-    size_t (*clusters)(struct store *s, struct cluster_state *ret);
-    /* Any thread; does not block. What the new retention makes too old is deleted within seconds.
-     * NULL: the store has no bounds. */
-    void (*set_bounds)(struct store *s, const struct store_bounds *bounds);
-    /* The key of this store's hashes (candidate.key and .content, see event_key). Created once,
-     * never changed; owned by the store. Any thread. */
-    const struct hash_secret *(*hash_secret)(struct store *s);
-    /* Before the first request; blocks. Visits all objects except OBJECT_AUDIT. */
-    void (*visit_objects)(struct store *s, object_visitor visit, void *context);
-    size_t (*backlog)(struct store *s, struct lane_backlog **ret_lanes); /* malloc'ed */
-    /* Starts serving requests. Pending callbacks from before the start come to the sink or are
-     * found by paging. */
-    void (*start)(struct store *s, struct owed_sink *sink);
-    /* Any thread, after the start. NULL: the store never waits for long. */
-    void (*stopping)(struct store *s);
-    /* Finishes all requests, makes them durable and frees the store. Blocks. */
-    void (*close)(struct store *s);
-};
-
-#define STORE_MAGIC 0x57013E00u
-struct store {
-    uint32_t magic;
-    const struct store_ops *ops;
-};
-
-/* For callers: they assert the arguments, empty the results and call the slot. */
+/* These assert the arguments and empty the results. */
 void store_submit(struct store *s, struct intake_batch *batch);
 void store_record(struct store *s, struct outcome_batch *batch);
 void store_page(struct store *s, struct due_page *page);
@@ -603,14 +481,25 @@ void store_place(struct store *s, uint32_t account_no, uint32_t app_no, uint32_t
 void store_look(struct store *s);
 /* Why events are refused now. Any thread; cheap enough to ask for every request. */
 enum store_refusal store_get_refusal(struct store *s);
+/* Any thread; does not block. */
 void store_get_numbers(struct store *s, struct store_numbers *ret);
+/* As numbers, of some seconds ago, without partners. `ret` has CLUSTERS_MOST places; 0: none. */
 size_t store_get_clusters(struct store *s, struct cluster_state *ret);
+/* Any thread; does not block. What the new retention makes too old is deleted within seconds. */
 void store_set_bounds(struct store *s, const struct store_bounds *bounds);
+/* The key of this store's hashes (candidate.key and .content, see event_key). Created once, never
+ * changed; owned by the store. Any thread. */
 const struct hash_secret *store_hash_secret(struct store *s);
+/* Before the first request; blocks. Visits all objects except OBJECT_AUDIT. */
 void store_visit_objects(struct store *s, object_visitor visit, void *context);
+/* Before the first request; blocks. The array is malloc'ed. */
 size_t store_backlog(struct store *s, struct lane_backlog **ret_lanes);
+/* Starts serving requests. Pending callbacks from before the start come to the sink or are found by
+ * paging. */
 void store_start(struct store *s, struct owed_sink *sink);
 /* The process is about to end: within seconds long reads end, and what waits for a database that
- * cannot be reached or written is given up; if that has outcomes, the store then fails. */
+ * cannot be reached or written is given up; if that has outcomes, the store then fails. Any thread,
+ * after the start. */
 void store_stopping(struct store *s);
+/* Finishes all requests, makes them durable and frees the store. Blocks. */
 void store_close(struct store *s);

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "store/books.h"
-#include "store/store.h"
+#include "store/store_ops.h"
 
 #include <pthread.h>
 

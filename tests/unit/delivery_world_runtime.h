@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "delivery/dispatcher.h"
+#include "store/store_ops.h"
 
 #include <stdlib.h>
 
