@@ -7,175 +7,8 @@
 
 #include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #define LOOK_MS 500 /* how often a wait for an answer checks which server is the primary */
-
-void pg_init(struct pg *pg, const char *uri)
-{
-    *pg = (struct pg){
-        .uri = uri, .server = "read-write", .trip_ms = PG_TRIP_TIMEOUT_MS, .stream = -1};
-}
-
-static void clear_results(struct pg *pg)
-{
-    for (int i = 0; i < PG_STATEMENTS_MOST; i++) {
-        PQclear(pg->results[i]);
-        pg->results[i] = NULL;
-    }
-}
-
-static void disconnect(struct pg *pg)
-{
-    PQfinish(pg->connection);
-    pg->connection = NULL;
-    pg->in_transaction = false;
-    pg->sent = 0;
-    pg->stream = -1;
-    prepared_forget(&pg->prepared);
-}
-
-void pg_close(struct pg *pg)
-{
-    clear_results(pg);
-    disconnect(pg);
-    buf_free(&pg->why);
-    args_free(&pg->args);
-}
-
-static void add_why(struct pg *pg, const char *text)
-{
-    size_t n = strlen(text);
-    if (pg->why.n > 0)
-        buf_add_char(&pg->why, ' ');
-    while (n > 0 && text[n - 1] == '\n')
-        n--;
-    for (size_t i = 0; i < n; i++)
-        buf_add_char(&pg->why, text[i] == '\n' ? ' ' : text[i]);
-    (void)buf_c(&pg->why);
-}
-
-static void set_why(struct pg *pg, const char *text)
-{
-    buf_clear(&pg->why);
-    add_why(pg, text);
-}
-
-/* --- connecting ------------------------------------------------------------------------------- */
-
-/* libpq would print notices such as "already exists, skipping". One matters: the server does not
- * fail a COMMIT whose wait for a standby was cancelled, it only warns. The function's name is the
- * same in every language. */
-static void take_notice(void *context, const PGresult *notice)
-{
-    struct pg *pg = context;
-    const char *function = PQresultErrorField(notice, PG_DIAG_SOURCE_FUNCTION);
-    if (function && strcmp(function, "SyncRepWaitForLSN") == 0)
-        pg->standby_skipped = true;
-}
-
-static int64_t give_up_mono_ms(const struct pg *pg)
-{
-    return pg->give_up_mono_ms ? atomic_load(pg->give_up_mono_ms) : 0;
-}
-
-/* A URI may override the parameters before "dbname", but not those after it. */
-static PGconn *open_connection(const struct pg *pg, const struct pg_host *host)
-{
-    static const char *const names[] = {
-        "connect_timeout",
-        "keepalives_idle",
-        "keepalives_interval",
-        "keepalives_count",
-        "tcp_user_timeout",
-        "fallback_application_name",
-        "target_session_attrs",
-        "dbname",
-        "target_session_attrs",
-        "client_encoding",
-        "host",
-        "hostaddr",
-        "port",
-        NULL,
-    };
-    bool is_short = give_up_mono_ms(pg) || pg->trip_ms <= PG_TRIP_SHORT_MS;
-    const char *const values[] = {is_short ? "2" : "5",
-                                  "10",
-                                  "5",
-                                  "3",
-                                  "20000",
-                                  "postbackd",
-                                  pg->server,
-                                  pg->uri,
-                                  strcmp(pg->server, "any") == 0 ? "any" : NULL,
-                                  "UTF8",
-                                  host ? host->name : NULL,
-                                  host ? host->address : NULL,
-                                  host ? host->port : NULL,
-                                  NULL};
-    return PQconnectdbParams(names, values, 1);
-}
-
-/* host NULL: any host of the URI. */
-static bool connect_to(struct pg *pg, const struct pg_host *host)
-{
-    pg->connection = open_connection(pg, host);
-    (void)PQsetNoticeReceiver(pg->connection, take_notice, pg);
-    bool good = PQstatus(pg->connection) == CONNECTION_OK && PQenterPipelineMode(pg->connection) &&
-                PQsetnonblocking(pg->connection, 1) == 0;
-    if (!good)
-        add_why(pg, PQerrorMessage(pg->connection));
-    if (good && (!pg->identity || pg_identity_is(pg, pg->identity)))
-        return true;
-    disconnect(pg);
-    return false;
-}
-
-static void forget_connection(struct pg *pg)
-{
-    clear_results(pg);
-    disconnect(pg);
-    buf_clear(&pg->why);
-}
-
-bool pg_connect_to_host(struct pg *pg, int host)
-{
-    const char *server = pg->server;
-    forget_connection(pg);
-    pg->server = "any";
-    bool good = connect_to(pg, &pg->hosts->hosts[host]);
-    pg->server = server;
-    return good;
-}
-
-static bool connect_to_any(struct pg *pg)
-{
-    for (int n = 0; n < pg->hosts->count; n++) {
-        int host = pg_hosts_nth(pg->hosts, n);
-        int64_t begin_ms = env_mono_ms(env_real());
-        if (!pg_hosts_try(pg->hosts, host, begin_ms))
-            continue;
-        int before = atomic_load(&pg->hosts->primary);
-        pg->host = host;
-        bool good = connect_to(pg, &pg->hosts->hosts[host]);
-        int64_t now_ms = env_mono_ms(env_real());
-        pg_hosts_tried(pg->hosts, host, before, good, now_ms - begin_ms, now_ms);
-        if (good)
-            return true;
-    }
-    if (pg->why.n == 0)
-        set_why(pg, "none of the database's servers answers");
-    return false;
-}
-
-bool pg_connect(struct pg *pg)
-{
-    if (pg->connection && PQstatus(pg->connection) == CONNECTION_OK &&
-        !pg_hosts_moved_from(pg->hosts, pg->host))
-        return true;
-    forget_connection(pg);
-    return pg->hosts && pg->hosts->count > 0 ? connect_to_any(pg) : connect_to(pg, NULL);
-}
 
 /* --- sending ---------------------------------------------------------------------------------- */
 
@@ -201,7 +34,7 @@ static void make_room(struct pg *pg)
 {
     ASSERT(pg->sent < PG_STATEMENTS_MOST);
     if (pg->sent == 0)
-        clear_results(pg);
+        pg_clear_results(pg);
 }
 
 int pg_query(struct pg *pg, const char *sql)
@@ -363,7 +196,7 @@ void pg_visit(struct pg *pg, pg_row_visitor visit, void *context)
 
 static bool stop_is_over(const struct pg *pg, int64_t now_ms)
 {
-    int64_t at_ms = give_up_mono_ms(pg);
+    int64_t at_ms = pg_give_up_mono_ms(pg);
     return at_ms != 0 && now_ms >= at_ms && now_ms - pg->began_mono_ms >= PG_STOP_PATIENCE_MS;
 }
 
@@ -378,7 +211,7 @@ static bool wait_for_result(struct pg *pg, int64_t until_mono_ms)
         if (rest < 0 || left_ms <= 0 || stop_is_over(pg, now_ms))
             return false;
         if (pg_hosts_moved_from(pg->hosts, pg->host)) {
-            set_why(pg, "another server is the primary now");
+            pg_set_why(pg, "another server is the primary now");
             return false;
         }
         if (left_ms > LOOK_MS)
@@ -400,7 +233,7 @@ static enum pg_fate fate_of_error(struct pg *pg, const PGresult *r)
         return PG_LOST;
     enum pg_fate fate = sqlstate_fate(state);
     snprintf(pg->sqlstate, sizeof pg->sqlstate, "%s", state);
-    set_why(pg, PQresultErrorMessage(r));
+    pg_set_why(pg, PQresultErrorMessage(r));
     if (prepared_is_usable(&pg->prepared) && prepared_is_refused(state)) {
         pg->prepared.is_refused = true;
         log_warning("statement_names_refused",
@@ -503,16 +336,16 @@ enum pg_fate pg_sync(struct pg *pg)
     learn_prepared(pg, fate == PG_OK);
     if (fate == PG_OK && pg->committing && pg->standby_skipped) {
         fate = PG_LOST;
-        set_why(pg, "the wait for the standby was cancelled");
-        disconnect(pg);
+        pg_set_why(pg, "the wait for the standby was cancelled");
+        pg_disconnect(pg);
     }
     if (fate == PG_LOST && pg->connection) {
         const char *why = PQerrorMessage(pg->connection);
         if (*why || pg->why.n == 0)
-            set_why(pg, *why ? why : "the database did not answer in time");
+            pg_set_why(pg, *why ? why : "the database did not answer in time");
     }
     if (fate == PG_LOST)
-        disconnect(pg);
+        pg_disconnect(pg);
     else if (fate != PG_OK)
         /* the transaction is aborted: a COMMIT after the error was not run */
         pg->in_transaction = true;
@@ -521,7 +354,7 @@ enum pg_fate pg_sync(struct pg *pg)
     if (fate == PG_NOT_NOW || fate == PG_REFUSED)
         pg_rollback(pg);
     if (fate == PG_REFUSED && sqlstate_is_internal(pg->sqlstate))
-        disconnect(pg);
+        pg_disconnect(pg);
     return fate;
 }
 
@@ -541,55 +374,6 @@ void pg_rollback(struct pg *pg)
     pg->sent = 0;
     (void)pg_exec(pg, "ROLLBACK");
     if (!PQpipelineSync(pg->connection) || take_all(pg) != PG_OK)
-        disconnect(pg);
+        pg_disconnect(pg);
     pg->sent = 0;
-}
-
-/* --- reading results -------------------------------------------------------------------------- */
-
-int64_t pg_affected(const PGresult *r)
-{
-    int64_t n = 0;
-    /* libpq's parameter is not const, though it does not change the result. */
-    PGresult *result = (PGresult *)(uintptr_t)r; // NOLINT(performance-no-int-to-ptr)
-    for (const char *at = PQcmdTuples(result); *at; at++)
-        n = n * 10 + (*at - '0');
-    return n;
-}
-
-bool pg_is_null(const PGresult *r, int row, int column)
-{
-    return PQgetisnull(r, row, column) != 0;
-}
-
-int64_t pg_int(const PGresult *r, int row, int column)
-{
-    if (pg_is_null(r, row, column))
-        return 0;
-    const unsigned char *p = (const unsigned char *)PQgetvalue(r, row, column);
-    int width = PQgetlength(r, row, column);
-    ASSERT(width == 1 || width == 2 || width == 4 || width == 8);
-    uint64_t v = p[0] & 0x80 && width > 1 ? UINT64_MAX : 0;
-    for (int i = 0; i < width; i++)
-        v = v << 8 | p[i];
-    return (int64_t)v;
-}
-
-struct str pg_str(const PGresult *r, int row, int column)
-{
-    if (pg_is_null(r, row, column))
-        return STR_NONE;
-    return (struct str){PQgetvalue(r, row, column), (size_t)PQgetlength(r, row, column)};
-}
-
-__int128 pg_money(const PGresult *r, int row, int column)
-{
-    struct str s = pg_str(r, row, column);
-    bool negative = s.n > 0 && s.p[0] == '-';
-    __int128 v = 0;
-    for (size_t i = negative; i < s.n; i++) {
-        ASSERT(s.p[i] >= '0' && s.p[i] <= '9');
-        v = v * 10 + (s.p[i] - '0');
-    }
-    return negative ? -v : v;
 }
