@@ -59,10 +59,10 @@ plant("damage_taken_for_the_end", "journal", "groups behind a damaged one are dr
       "found = search_later(w);", "found = FOUND_NONE;", "unit journal")
 plant("old_group_replayed", "journal", "a group that has been replayed already is replayed again", R,
       "ret->sequence != w->sequence)", "ret->sequence < 1)", "unit journal")
-plant("group_elsewhere_taken", "journal", "a group copied to another place is replayed", R,
+plant("group_elsewhere_taken", "journal", "a group copied to another place is replayed", "src/store/journal/frame.c",
       "head->offset == offset && ", "", "unit journal")
 plant("torn_later_group_ignored", "journal", "a torn later group does not prove damage", R,
-      "if (head.sequence > w->sequence && is_head_of(&head, segment, offset))",
+      "if (head.sequence > w->sequence && frame_is_of(&head, segment, offset))",
       "if (false)", "unit journal")
 plant("group_skipped", "journal", "what begins just behind the position is not replayed", R,
       "w->held_is_new = before(w->from, end);",
@@ -168,10 +168,10 @@ plant("later_bodies_not_read", "applier", "of a row of bodies only the first mem
       "src/store/sqlite/body_block.c", "    while (good && r.at < r.end)\n",
       "    if (good && r.at < r.end)\n", "unit body_block")
 plant("sum_of_bodies_not_compared", "applier", "a body that the disk has changed is signed and sent",
-      "src/store/sqlite/body_block.c", "return sum == sum_of((struct str){room, n});", "return true;",
-      "unit body_block")
+      "src/store/sqlite/body_block.c", "return lz4_sum_is_of(sum_bytes, (struct str){room, n});",
+      "return lz4_sum_is_of(sum_bytes, (struct str){room, n}) || n > 0;", "unit body_block")
 plant("owed_body_purged", "applier", "the body of a resend that is owed goes with the old ones",
-      "src/store/sqlite/purge.c", "AND queue=1 AND state<>1", "AND queue=1 AND state<>state",
+      "src/store/sqlite/purge.c", "AND queue=%d AND state<>%d", "AND queue=%d AND state<>state AND %d",
       "unit sqlite_retention")
 plant("late_end_not_noted", "applier", "a body goes by acceptance, though its callback waited for months",
       A, "    apply_write_final_late(a);\n", "", "unit sqlite_retention")
@@ -325,7 +325,7 @@ plant("new_keys_of_a_slice_dropped", "packed keys", "keys that came while a slic
 # --- which database ------------------------------------------------------------------------------
 
 plant("any_database_will_do", "which database", "a connection uses whatever store it reaches",
-      "src/store/postgresql/connection.c", "!pg->identity || pg_identity_is(pg, pg->identity)", "!pg->identity || pg->connection",
+      "src/store/postgresql/pg_connect.c", "!pg->identity || pg_identity_is(pg, pg->identity)", "!pg->identity || pg->connection",
       "postgresql test_other_servers.py::test_another_store_at_the_same_address_is_left_alone")
 plant("empty_server_taken", "which database", "a start makes tables though a server that may have the store is away",
       "src/store/postgresql/identity.c", "*ret_found || silent.n == 0", "*ret_found || silent.n != 1",
