@@ -44,11 +44,12 @@ struct audit {
     uint32_t count; /* within that millisecond */
 };
 
-/* The parts that write the note down; by NULL: postbackd did it by itself. Texts are the arena's.
- * Returns how many. */
+/* Fills in the objects that record the note, and returns their number. by NULL: postbackd itself
+ * made the change. Their texts are in the arena. */
 size_t audit_parts(struct audit *audit, const struct actor *by, const struct audit_note *note,
                    struct arena *arena, struct object_part ret_parts[AUDIT_PARTS]);
 void audit_note_free(struct audit_note *note);
 
-/* The beginning of the keys of an account's list (0: of all), and a bound within it. */
+/* Writes the key from which an account's list (account_no 0: the installation's) has the entries of
+ * that time and later. */
 void audit_key(char ret_key[AUDIT_KEY_BYTES], uint32_t account_no, int64_t at_ms);

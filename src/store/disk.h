@@ -67,8 +67,8 @@ MUST_CHECK int disk_read_all(struct disk *disk, int fd, void *to, size_t n, int6
 /* Whether the real path names what is open: 0, -ESTALE: it names another file, or -errno. */
 MUST_CHECK int disk_compare(int fd, const char *path);
 /* Locks the real file or directory for this process until the descriptor is closed. 0 or -errno;
- * -EWOULDBLOCK: another process holds it. Not locked, too, if the path has come to name another
- * file, because then a lock would keep nobody away. */
+ * -EWOULDBLOCK: another process holds it; -ESTALE: the path names another file by now, which other
+ * processes would lock. */
 MUST_CHECK int disk_lock(int fd, const char *path);
 /* Creates the directory if it is absent and makes its name durable. 0 or -errno. */
 MUST_CHECK int disk_ensure_directory(struct disk *disk, const char *path);

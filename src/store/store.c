@@ -321,13 +321,15 @@ void retention_tell(enum retention_move move, const struct retention_clock *cloc
 {
     int64_t ahead_h = (newest_ms - clock->at_ms) / 3600000;
     if (move == RETENTION_DOUBTS)
-        log_warning("retention_waits", LOG_INT("clock_ahead_hours", ahead_h),
-                    LOG_C("why", "events are accepted more than a day later than the store has "
-                                 "lived: it was stopped for long, or the clock is wrong"),
-                    LOG_C("effect", "for a day nothing is purged by the clock's word"),
-                    LOG_C("fix", "if the clock is wrong, set it right within a day"));
+        log_warning(
+            "retention_waits", LOG_INT("clock_ahead_hours", ahead_h),
+            LOG_C("why", "events are accepted more than a day later than the store has "
+                         "lived: it was stopped for long, or the clock is wrong"),
+            LOG_C("effect", "for a day nothing is purged because of this jump of the clock"),
+            LOG_C("fix", "if the clock is wrong, set it right within a day"));
     else if (move == RETENTION_BELIEVES)
-        log_info("retention_goes_on", LOG_C("why", "the clock has said the same for a day"));
+        log_info("retention_goes_on",
+                 LOG_C("why", "the clock has run on for a day without a jump"));
 }
 
 enum callback_state callback_list_state(const struct callback_list *list, uint64_t event_no,
@@ -367,6 +369,8 @@ void callback_list_keep_log(struct callback_list *list, struct callback_row *row
     row->log = kept;
 }
 
+_Static_assert(LIMIT_STORE_QUEUED_BYTES / (1 << 20) == 12, "as the sentence about the queue says");
+
 static const struct {
     const char *name, *text;
 } refusals[STORE_REFUSALS] = {
@@ -382,12 +386,16 @@ static const struct {
                                 "The database cannot be written: it cannot be reached, its disk is "
                                 "full, or somebody holds a lock on it."},
     [STORE_REFUSES_DISK] = {"disk_reserve",
-                            "What is free on the store's disk has reached the reserve."},
+                            "The free space of the store's disk has shrunk to the reserve "
+                            "(--disk-reserve)."},
     [STORE_REFUSES_JOURNAL] = {"journal",
                                "The journal has no room: its disk is full or slow, or the database "
                                "is far behind."},
-    [STORE_REFUSES_WAITING] = {"waiting", "As many callbacks wait as may."},
-    [STORE_REFUSES_QUEUE] = {"queue", "Events come faster than they can be recorded."},
+    [STORE_REFUSES_WAITING] = {"waiting", "The number of callbacks that wait has reached its limit "
+                                          "(--waiting-most)."},
+    [STORE_REFUSES_QUEUE] = {"queue",
+                             "Events arrive faster than they can be recorded: the memory for "
+                             "events that wait (12 MiB, a fixed limit) is full."},
 };
 
 const char *store_refusal_name(enum store_refusal refusal)

@@ -27,7 +27,7 @@ struct journal_options {
 };
 
 #define JOURNAL_SEGMENT_LEAST_BYTES (16u << 10)
-/* Asserted; a store closes its groups long before (at 32 MiB). */
+/* Asserted; a store closes its groups long before (LIMIT_GROUP_BYTES). */
 #define JOURNAL_GROUP_MAX_BYTES (256u << 20)
 
 /* Called for each group from `from` on, in order. `records` is valid during the call only. */

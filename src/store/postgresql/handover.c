@@ -3,8 +3,8 @@
  * A row in `handover` means: read this lane, or take this callback. It is written in the
  * transaction of the change if the lane is not this node's then, or after the commit if the node
  * has lost the lane meanwhile. Nodes poll up to forty times a second, and take only rows of shards
- * that the database says are theirs. A node that claims a shard reads its waiting lanes after the
- * claim, so a row that the former owner took says nothing that the new owner has not seen.
+ * that the database says are theirs. A node that claims a shard reads all its waiting lanes after
+ * the claim, so it misses nothing if the former owner has taken a row and deleted it.
  *
  * One gap is left: a node may die between its commit and the row after it. That is why each node
  * searches its own lanes for late callbacks now and then. */

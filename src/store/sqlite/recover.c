@@ -20,7 +20,7 @@
 #define RECOVERED_BYTES (3 * LIMIT_MEMTABLE_BYTES)
 _Static_assert(RECOVERED_BYTES <
                    4 * LIMIT_MEMTABLE_EVENTS * (sizeof(struct event) + sizeof(struct mem_entry)),
-               "its keys fit into one segment: lookup.c");
+               "its keys fit into one segment: key_sets.c");
 
 /* --- replaying -------------------------------------------------------------------------------- */
 
