@@ -99,10 +99,12 @@ static void take_numbers(struct loop *l, int64_t now_ms)
 {
     struct hash_secret fresh;
     struct pg_partitions partitions = {0};
+    struct pg_identity made;
     char *why = NULL;
     env_random(env_real(), fresh.bytes, sizeof fresh.bytes);
-    if (!pg_schema_open(&l->pg, &(struct pg_schema_wants){.fresh = &fresh}, &l->secret, &why))
+    if (!pg_schema_open(&l->pg, &(struct pg_schema_wants){.fresh = &fresh}, &made, &why))
         give_up(why);
+    l->secret = made.secret;
     if (pg_partition_make(&l->pg, &partitions, PARTITION_PERIOD,
                           pg_period_of_day(clock_day(now_ms))) != PG_OK)
         give_up(buf_c(&l->pg.why));

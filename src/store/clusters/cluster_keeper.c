@@ -325,7 +325,7 @@ static struct store *open_part(struct clusters *c, uint32_t index, char **ret_wh
     struct postgresql_store_options options = c->options.each;
     options.uri = c->uris[index];
     options.cluster = index;
-    options.hash_secret = index ? &c->secret : NULL;
+    options.home = index ? clusters_home(c) : NULL;
     if (index)
         options.replica_uri = NULL; /* the replica is the home's */
     struct store *s = postgresql_store_open(&options, ret_why);
@@ -346,8 +346,6 @@ bool clusters_open_part(struct clusters *c, uint32_t index, char **ret_why)
     struct store *s = open_part(c, index, ret_why);
     if (!s)
         return false;
-    if (index == 0)
-        c->secret = *store_hash_secret(s);
     atomic_store(&c->parts[index].store, s);
     return true;
 }

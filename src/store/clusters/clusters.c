@@ -115,7 +115,7 @@ static void place(struct store *s, uint32_t account_no, uint32_t app_no, uint32_
 
 static const struct hash_secret *get_hash_secret(struct store *s)
 {
-    return &clusters_of(s)->secret;
+    return store_hash_secret(clusters_home(clusters_of(s)));
 }
 
 static void visit_objects(struct store *s, object_visitor visit, void *context)
@@ -256,7 +256,8 @@ struct store *clusters_store_open(const struct clusters_store_options *options, 
         c->uris[i] = xstrdup(options->uris[i]);
         clusters_init_part(c, i);
     }
-    if (!clusters_open_part(c, 0, ret_why)) {
+    if (!postgresql_first_start_is_meant(options->uris, c->count, ret_why) ||
+        !clusters_open_part(c, 0, ret_why)) {
         close_all(&c->store);
         return NULL;
     }

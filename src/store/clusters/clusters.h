@@ -8,7 +8,9 @@
  * shards and leases, so one that is down does not hold up the others.
  *
  * All clusters have the same hash secret, which shows that they belong together. Each has its
- * number in table meta, so a configuration that lists them in another order is refused. */
+ * number in table meta, so a configuration that lists them in another order is refused. The home
+ * has the id of each other cluster's store, so a database that was made anew, or another one, is
+ * never used in a cluster's place (postgresql/cluster_record.h). */
 #pragma once
 
 #include "store/clusters/map.h"
@@ -44,7 +46,6 @@ struct clusters {
     char *uris[CLUSTERS_MOST];
     struct part parts[CLUSTERS_MOST];
     size_t count;
-    struct hash_secret secret;
     struct cluster_map *accounts, *apps;
     struct leases leases; /* asks the leases of the lane's cluster */
     struct leases closed; /* for a cluster that is not open: holds no shard */

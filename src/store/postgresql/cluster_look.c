@@ -2,6 +2,9 @@
  * from the counters of each account and from reports of the last two days. */
 #include "store/postgresql/cluster_look.h"
 
+#include "base/alloc.h"
+#include "store/postgresql/cluster_record.h"
+#include "store/postgresql/disk_room.h"
 #include "store/store_open.h"
 
 #include <inttypes.h>
@@ -156,30 +159,55 @@ struct cluster_place {
     struct pg_identity identity;
 };
 
-static bool read_place(struct pg *pg, struct cluster_state *c, struct cluster_place *ret)
+/* What the first cluster's database says. */
+struct cluster_first {
+    struct cluster_place place;
+    struct pg_store_id records[CLUSTERS_MOST]; /* which store each further cluster has */
+};
+
+static bool read_place(struct pg *pg, struct cluster_state *c, bool has_record,
+                       struct cluster_place *ret)
 {
     enum pg_identity_found found = pg_identity_look(pg, &ret->identity);
     ret->known = found == IDENTITY_FOUND;
     if (found == IDENTITY_NONE)
-        set_away(c, "there is no store in this database yet: a server makes it when it starts");
+        set_away(c, has_record
+                        ? "its database is empty, but the cluster has one with events: the URI"
+                          " leads elsewhere, or the database was made anew"
+                        : "there is no store in this database yet: a server makes it when it"
+                          " starts");
     return ret->known;
+}
+
+/* NULL: it may be the cluster's. */
+static const char *why_not_its(uint32_t cluster, const struct cluster_place *own,
+                               const struct cluster_first *first)
+{
+    if (first->place.known && !hash_secret_eq(&own->identity.secret, &first->place.identity.secret))
+        return "its database belongs to another installation than cluster 0";
+    if (pg_store_id_is(&first->records[cluster]) &&
+        !pg_store_id_eq(&own->identity.id, &first->records[cluster]))
+        return "its database is not the one that the cluster has: the URI leads elsewhere, or the"
+               " database was made anew";
+    return NULL;
 }
 
 /* The figures of another database are none of this cluster's. */
 static void check_place(struct cluster_state *c, const struct cluster_place *own,
-                        const struct cluster_place *first)
+                        const struct cluster_first *first)
 {
-    char why[160] = "";
+    char order[160];
     int64_t partners = c->partners;
     if (!own->known)
         return;
-    if (own->identity.cluster != c->number)
-        snprintf(why, sizeof why,
+    const char *why = why_not_its(c->number, own, first);
+    if (own->identity.cluster != c->number) {
+        snprintf(order, sizeof order,
                  "its database is cluster %u of an installation: name the clusters in their order",
                  own->identity.cluster);
-    else if (first->known && !hash_secret_eq(&own->identity.secret, &first->identity.secret))
-        snprintf(why, sizeof why, "its database belongs to another installation than cluster 0");
-    if (!*why)
+        why = order;
+    }
+    if (!why)
         return;
     *c = cluster_state_away(c->number, why);
     c->partners = partners;
@@ -202,44 +230,74 @@ static void count_partners(struct pg *pg, struct cluster_state *clusters, size_t
             clusters[pg_int(r, row, 0)].partners = pg_int(r, row, 1);
 }
 
+/* As daemons find it: one whose disk is full can be read but not written. */
+static void check_room(struct pg *pg, struct cluster_state *c)
+{
+    int64_t partners = c->partners;
+    if (!pg_room_is_full(pg))
+        return;
+    *c = cluster_state_away(c->number, "its disk is full");
+    c->partners = partners;
+}
+
+/* A connection for looking at a cluster, to the server that has its store if one has. */
+struct looking {
+    struct pg pg;
+    struct pg_hosts hosts;
+    struct pg_identity there;
+};
+
+static bool connect_to(struct looking *l, const char *uri)
+{
+    bool found;
+    pg_hosts_init(&l->hosts, uri);
+    pg_init(&l->pg, uri);
+    l->pg.hosts = &l->hosts;
+    (void)!pg_find_store(&l->pg, &l->there, &found);
+    l->pg.identity = found ? &l->there : NULL;
+    return pg_connect(&l->pg);
+}
+
+static void disconnect(struct looking *l)
+{
+    pg_close(&l->pg);
+    pg_hosts_free(&l->hosts);
+}
+
 /* PG_REFUSED in a look at rows is a role that may not read them. */
 static void look(const char *uri, struct cluster_state *all, size_t count, size_t which,
-                 struct cluster_place *first)
+                 struct cluster_first *first)
 {
     struct cluster_state *c = &all[which];
-    struct pg_hosts hosts;
-    struct pg pg;
+    struct looking l;
+    struct pg *pg = &l.pg;
     struct pg_move_facts facts;
     struct cluster_place own = {0};
-    struct pg_identity there;
-    bool found;
-    pg_hosts_init(&hosts, uri);
-    pg_init(&pg, uri);
-    pg.hosts = &hosts;
-    (void)!pg_find_store(&pg, &there, &found);
-    pg.identity = found ? &there : NULL;
-    if (!pg_connect(&pg)) {
-        explain(&pg, c);
-    } else if (read_place(&pg, c, &own), !*c->away) {
+    if (!connect_to(&l, uri)) {
+        explain(pg, c);
+    } else if (read_place(pg, c, pg_store_id_is(&first->records[which]), &own), !*c->away) {
         int64_t partners = c->partners;
-        if (!pg_cluster_look(&pg, c, &facts))
-            set_away(c, buf_c(&pg.why));
+        if (!pg_cluster_look(pg, c, &facts))
+            set_away(c, buf_c(&pg->why));
         else if (c->move.step == MOVE_UNSEEN)
-            (void)!pg_cluster_look_at_follower(&pg, facts.follower, &c->move);
+            (void)!pg_cluster_look_at_follower(pg, facts.follower, &c->move);
         c->partners = partners;
         if (which == 0)
-            *first = own;
+            first->place = own;
         check_place(c, &own, first);
-        if (which == 0 && !*c->away)
-            count_partners(&pg, all, count);
+        if (!*c->away)
+            check_room(pg, c);
+        if (which == 0 && own.known) {
+            count_partners(pg, all, count);
+            (void)!cluster_records_load(pg, first->records);
+        }
     }
-    pg_close(&pg);
-    pg_hosts_free(&hosts);
+    disconnect(&l);
 }
 
 void postgresql_clusters_look(const char *const *uris, size_t count, struct cluster_state *ret)
 {
-    struct cluster_place first = {0};
+    struct cluster_first first = {0};
     for (size_t i = 0; i < count; i++)
         ret[i] = cluster_state_unknown((uint32_t)i);
     for (size_t i = 0; i < count; i++) {
@@ -250,4 +308,31 @@ void postgresql_clusters_look(const char *const *uris, size_t count, struct clus
             set_away(&ret[i], "its URI cannot be read"); /* libpq's words may have the password */
         PQconninfoFree(options);
     }
+}
+
+static enum pg_identity_found find_store(const char *uri)
+{
+    struct looking l;
+    struct pg_identity store;
+    enum pg_identity_found found =
+        connect_to(&l, uri) ? pg_identity_look(&l.pg, &store) : IDENTITY_UNKNOWN;
+    disconnect(&l);
+    return found;
+}
+
+bool postgresql_first_start_is_meant(const char *const *uris, size_t count, char **ret_why)
+{
+    if (find_store(uris[0]) != IDENTITY_NONE)
+        return true;
+    for (size_t i = 1; i < count; i++) {
+        /* the first one is made first: a node that starts, too, may have made both meanwhile */
+        if (find_store(uris[i]) != IDENTITY_FOUND || find_store(uris[0]) != IDENTITY_NONE)
+            continue;
+        *ret_why = xprintf("the database of --store has no store, but that of cluster %zu has"
+                           " one: --store leads elsewhere, or its database was made anew. Name the"
+                           " first database of the installation, or restore it",
+                           i);
+        return false;
+    }
+    return true;
 }

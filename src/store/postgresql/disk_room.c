@@ -20,6 +20,11 @@ static enum pg_fate try_room(struct pg *pg)
     return fate;
 }
 
+bool pg_room_is_full(struct pg *pg)
+{
+    return try_room(pg) == PG_NOT_NOW && sqlstate_is_disk_full(pg->sqlstate);
+}
+
 void pg_room_look(struct pg_room *r, struct pg *pg, int64_t mono_ms)
 {
     if (!atomic_exchange(&r->doubted, false) && !(pg_room_is_none(r) && mono_ms >= r->due_mono_ms))

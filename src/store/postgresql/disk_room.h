@@ -24,5 +24,7 @@ static inline void pg_room_doubt(struct pg_room *r)
     atomic_store(&r->doubted, true);
 }
 
+/* True if the server cannot write a megabyte now. Outside any transaction; changes nothing. */
+bool pg_room_is_full(struct pg *pg);
 /* Checks if there is a doubt. On the keeper's thread, outside any transaction. */
 void pg_room_look(struct pg_room *r, struct pg *pg, int64_t mono_ms);

@@ -14,8 +14,28 @@
 
 int pg_identity_ask(struct pg *pg)
 {
-    return pg_exec(pg, "SELECT value,(SELECT value FROM meta WHERE name='cluster') FROM meta"
+    return pg_exec(pg, "SELECT value,(SELECT value FROM meta WHERE name='cluster'),"
+                       "(SELECT value FROM meta WHERE name='store_id') FROM meta"
                        " WHERE name='hash_secret'");
+}
+
+bool pg_store_id_read(struct str value, struct pg_store_id *ret)
+{
+    *ret = (struct pg_store_id){0};
+    if (value.n != sizeof ret->bytes)
+        return false;
+    memcpy(ret->bytes, value.p, value.n);
+    return true;
+}
+
+bool pg_store_id_eq(const struct pg_store_id *a, const struct pg_store_id *b)
+{
+    return memcmp(a->bytes, b->bytes, sizeof a->bytes) == 0;
+}
+
+bool pg_store_id_is(const struct pg_store_id *id)
+{
+    return !pg_store_id_eq(id, &(struct pg_store_id){0});
 }
 
 bool pg_identity_read(const PGresult *r, struct pg_identity *ret)
@@ -27,6 +47,7 @@ bool pg_identity_read(const PGresult *r, struct pg_identity *ret)
         return false;
     memcpy(ret->secret.bytes, secret.p, secret.n);
     ret->cluster = cluster.n == 1 ? (unsigned char)cluster.p[0] : 0;
+    (void)pg_store_id_read(pg_str(r, 0, 2), &ret->id);
     return true;
 }
 
@@ -66,6 +87,8 @@ static char *why_not(struct pg *pg, const struct pg_identity *wanted)
         return xstrdup("its database belongs to another installation");
     if (found.cluster != wanted->cluster)
         return xprintf("its database is cluster %u and not %u", found.cluster, wanted->cluster);
+    if (pg_store_id_is(&wanted->id) && !pg_store_id_eq(&found.id, &wanted->id))
+        return xstrdup("its database is another one than before: it was made anew");
     return NULL;
 }
 

@@ -5,15 +5,27 @@
 
 #include "base/check.h"
 #include "base/hash.h"
+#include "base/str.h"
 
 #include <libpq-fe.h>
 #include <stdbool.h>
 
 struct pg;
 
+/* Random, of one database: made with its store, and the same in its restored or moved copies. All
+ * 0: none, in a database that no daemon of this version has opened yet. */
+struct pg_store_id {
+    unsigned char bytes[16];
+};
+/* False: that is no id. */
+bool pg_store_id_read(struct str value, struct pg_store_id *ret);
+bool pg_store_id_eq(const struct pg_store_id *a, const struct pg_store_id *b);
+bool pg_store_id_is(const struct pg_store_id *id); /* false: none */
+
 struct pg_identity {
     struct hash_secret secret; /* of the installation */
     uint32_t cluster;          /* 0: the first or only one */
+    struct pg_store_id id;
 };
 
 /* Puts the question into the pipeline. */

@@ -159,8 +159,35 @@ int32_t pg_week_of_day(int32_t day)
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
+static bool is_wanted(struct pg *pg, const struct pg_schema_wants *wants,
+                      const struct pg_identity *store)
+{
+    if (wants->home && !hash_secret_eq(&wants->home->identity->secret, &store->secret))
+        return pg_refuse(pg,
+                         "the database of cluster %u belongs to another installation, or was"
+                         " one of its own before",
+                         wants->cluster);
+    if (store->cluster != wants->cluster)
+        return pg_refuse(pg,
+                         "this database is cluster %u of its installation and was named as %u:"
+                         " --store is cluster 0, then each --store-cluster in its place",
+                         store->cluster, wants->cluster);
+    return true;
+}
+
+/* Asked before any table is made or changed. */
+static bool is_allowed(struct pg *pg, const struct pg_schema_wants *wants)
+{
+    struct pg_identity store;
+    enum pg_identity_found found = pg_identity_look(pg, &store);
+    if (found == IDENTITY_UNKNOWN || (found == IDENTITY_FOUND && !is_wanted(pg, wants, &store)))
+        return false;
+    return !wants->home || cluster_record_allows(pg, wants->home, wants->cluster,
+                                                 found == IDENTITY_FOUND ? &store : NULL);
+}
+
 /* The cluster's number is stored in the same statement as the hash secret. */
-static bool read_meta(struct pg *pg, const struct pg_schema_wants *wants, struct hash_secret *ret)
+static bool read_meta(struct pg *pg, const struct pg_schema_wants *wants, struct pg_identity *ret)
 {
     char number = (char)wants->cluster;
     pg_begin(pg, false);
@@ -170,6 +197,8 @@ static bool read_meta(struct pg *pg, const struct pg_schema_wants *wants, struct
     args_int(&pg->args, PG_BOOL, wants->cluster != 0);
     pg_query(pg, "WITH made AS (INSERT INTO meta VALUES('hash_secret',$1) ON CONFLICT DO NOTHING"
                  " RETURNING 1) INSERT INTO meta SELECT 'cluster',$2 FROM made WHERE $3");
+    pg_exec(pg, "INSERT INTO meta VALUES('store_id',uuid_send(gen_random_uuid()))"
+                " ON CONFLICT DO NOTHING");
     int at = pg_identity_ask(pg);
     int copies = pg_exec(pg, "SELECT count(*) FROM meta WHERE name='" PG_META_COPY_POSITION "'");
     pg_commit(pg);
@@ -178,31 +207,20 @@ static bool read_meta(struct pg *pg, const struct pg_schema_wants *wants, struct
     if (pg_int(pg_result(pg, copies), 0, 0))
         return pg_refuse(pg, "a copy into this database is not finished: run the same `postbackd"
                              " copy` again, which goes on with it");
-    struct pg_identity found;
-    if (!pg_identity_read(pg_result(pg, at), &found))
+    if (!pg_identity_read(pg_result(pg, at), ret))
         return pg_refuse(pg, "the key of the hashes in table meta is damaged");
-    *ret = found.secret;
-    if (wants->secret && !hash_secret_eq(wants->secret, ret))
-        return pg_refuse(pg,
-                         "the database of cluster %u belongs to another installation, or was"
-                         " one of its own before",
-                         wants->cluster);
-    if (found.cluster != wants->cluster)
-        return pg_refuse(pg,
-                         "this database is cluster %u of its installation and was named as %u:"
-                         " --store is cluster 0, then each --store-cluster in its place",
-                         found.cluster, wants->cluster);
-    return true;
+    return is_wanted(pg, wants, ret); /* another node may have made it meanwhile */
 }
 
-bool pg_schema_open(struct pg *pg, const struct pg_schema_wants *wants,
-                    struct hash_secret *ret_secret, char **ret_why)
+bool pg_schema_open(struct pg *pg, const struct pg_schema_wants *wants, struct pg_identity *ret,
+                    char **ret_why)
 {
     struct pg_identity there;
     bool found, good = pg_find_store(pg, &there, &found);
     pg->identity = found ? &there : NULL;
-    good = good && pg_connect(pg) && pg_check_server(pg) &&
-           pg_migrate(pg, &pg_schema_migration, PG_EXPAND) && read_meta(pg, wants, ret_secret);
+    good = good && pg_connect(pg) && pg_check_server(pg) && is_allowed(pg, wants) &&
+           pg_migrate(pg, &pg_schema_migration, PG_EXPAND) && read_meta(pg, wants, ret) &&
+           (!wants->home || cluster_record_keep(pg, wants->home, ret));
     pg->identity = NULL;
     if (!good)
         *ret_why = xstrdup(buf_c(&pg->why));

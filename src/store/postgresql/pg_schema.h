@@ -2,6 +2,7 @@
  * describes each table. */
 #pragma once
 
+#include "store/postgresql/cluster_record.h"
 #include "store/postgresql/pg_migrate.h"
 
 #define PG_SCHEMA_VERSION 1
@@ -31,14 +32,14 @@ int32_t pg_week_of_day(int32_t day);
 
 /* What the database must be, or becomes if it is empty. */
 struct pg_schema_wants {
-    const struct hash_secret *fresh;  /* the hash secret of a new database */
-    const struct hash_secret *secret; /* the expected hash secret; NULL: any */
-    uint32_t cluster;                 /* its number; 0: the first or only cluster */
+    const struct hash_secret *fresh; /* the hash secret of a new database */
+    const struct cluster_home *home; /* NULL: it is the first or only cluster */
+    uint32_t cluster;                /* its number; 0: the first or only cluster */
 };
-/* Runs the expand steps and reads or makes the hash secret. False: *ret_why is a sentence
+/* Runs the expand steps and reads or makes the store's identity. False: *ret_why is a sentence
  * (malloc'ed). */
 MUST_CHECK bool pg_schema_open(struct pg *pg, const struct pg_schema_wants *wants,
-                               struct hash_secret *ret_secret, char **ret_why);
+                               struct pg_identity *ret, char **ret_why);
 
 /* Rows of `meta` while a copy fills the database (store_copy.h): its position, and its source's
  * mark. A daemon refuses to start meanwhile. */

@@ -394,11 +394,10 @@ static void init_parts(struct postgresql_store *s)
 }
 
 /* From now on no connection uses another database. */
-static void stay_with(struct postgresql_store *s, uint32_t cluster)
+static void stay_with_identity(struct postgresql_store *s)
 {
     struct pg *const others[] = {&s->changes.pg, &s->outcomes.pg, &s->pages, &s->keeper,
                                  &s->nodes.pg};
-    s->identity.cluster = cluster;
     for (size_t i = 0; i < ARRAY_LEN(others); i++)
         others[i]->identity = &s->identity;
     for (size_t i = 0; i < PG_READERS; i++)
@@ -421,16 +420,23 @@ struct store *postgresql_store_open(const struct postgresql_store_options *optio
     init_parts(s);
     s->replica = pg_replica_new(options->replica_uri, s->uri, options->replica_lag_most_ms);
     env_random(s->env, fresh.bytes, sizeof fresh.bytes);
-    struct pg_schema_wants wants = {.fresh = options->hash_secret ? options->hash_secret : &fresh,
-                                    .secret = options->hash_secret,
-                                    .cluster = options->cluster};
-    if (!pg_schema_open(&s->keeper, &wants, &s->identity.secret, ret_why)) {
+    struct cluster_home home = {0};
+    struct pg_schema_wants wants = {.fresh = &fresh, .cluster = options->cluster};
+    if (options->home) {
+        struct postgresql_store *first = postgresql_store_of(options->home);
+        home =
+            (struct cluster_home){first->uri, &first->identity, &first->clusters[options->cluster]};
+        wants.home = &home;
+        wants.fresh = &first->identity.secret;
+    }
+    if (!pg_schema_open(&s->keeper, &wants, &s->identity, ret_why)) {
         free_store(s);
         return NULL;
     }
-    stay_with(s, options->cluster);
+    stay_with_identity(s);
     bool joined = pg_nodes_join(s);
-    if (joined && pg_keeper_look(s, &s->keeper) == PG_OK)
+    if (joined && cluster_records_load(&s->keeper, s->clusters) &&
+        pg_keeper_look(s, &s->keeper) == PG_OK)
         return &s->store;
     *ret_why = xstrdup(buf_c(joined ? &s->keeper.why : &s->nodes.pg.why));
     pg_nodes_leave(s);

@@ -106,7 +106,7 @@ struct pg_side {
     struct arena scratch;            /* for the current group */
     struct pg_table table, handover; /* handover: rows for other nodes' lanes */
     struct attempt_packer packer;
-    struct callback **owed;          /* for the sink, after the commit */
+    struct callback **owed; /* for the sink, after the commit */
     size_t owed_count, owed_capacity;
     int64_t asked_us;      /* of the first request in the current group */
     int64_t since_mono_ms; /* when the current try began */
@@ -141,6 +141,8 @@ struct postgresql_store {
     atomic_llong waiting_most;
     atomic_bool house_asked;     /* the keeper is to drop old partitions at once */
     struct pg_identity identity; /* of the database, with the secret of all hashes */
+    /* Of the first cluster: the others' records, each used by the thread that opens it. */
+    struct pg_store_id clusters[CLUSTERS_MOST];
     struct pg_nodes nodes;
     struct pg_questions questions;
     struct pg_replica *replica;  /* may be NULL */
