@@ -103,3 +103,22 @@ def test_nothing_is_left_of_a_copy_that_failed(tmp_path):
     done = subprocess.run([BINARY, "backup", "--store", "sqlite:%s" % (tmp_path / "none"), tmp_path / "f"],
                           capture_output=True, timeout=60)
     assert done.returncode == 1 and list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.sqlite("postbackd backup")
+def test_two_copies_to_one_file_do_not_disturb_each_other(tmp_path):
+    daemon = Daemon(tmp_path / "d")
+    daemon.start()
+    try:
+        command = [BINARY, "backup", "--store", "sqlite:%s" % (daemon.directory / "store")]
+        for n in range(5):
+            path = tmp_path / ("copy-%d.db" % n)
+            both = [subprocess.Popen([*command, str(path)], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+                    for _ in range(3)]
+            said = [(process.communicate(timeout=60)[1], process.returncode) for process in both]
+            assert sorted(status for _, status in said) == [0, 1, 1], said
+            for text, status in said:
+                assert status == 0 or "is being written by another process" in text or "exists" in text, text
+            assert [one.name for one in tmp_path.glob("copy-%d*" % n)] == [path.name]
+    finally:
+        daemon.stop()

@@ -24,6 +24,7 @@ struct backup {
     struct damaged_pages *damaged; /* of `from` */
     struct disk *disk;
     char *journal_directory, *part; /* part: FILE.part, linked to FILE at the end */
+    int part_fd;                    /* holds a lock, so that two backups cannot share a part */
     const char *file;
     struct apply apply; /* writes to the copy */
     struct view view;
@@ -112,10 +113,7 @@ static bool finish(struct backup *b, char **ret_why)
 {
     view_close(&b->view);
     apply_close(&b->apply);
-    int fd = b->disk->open(b->disk, b->part, false, false);
-    int code = fd < 0 ? fd : b->disk->sync_file(b->disk, fd);
-    if (fd >= 0)
-        b->disk->close(b->disk, fd);
+    int code = b->disk->sync_file(b->disk, b->part_fd);
     /* link, not rename: link refuses a file that was made meanwhile */
     if (code == 0 && link(b->part, b->file) != 0)
         code = -errno;
@@ -132,15 +130,45 @@ static bool finish(struct backup *b, char **ret_why)
     return code == 0;
 }
 
-/* With the files that SQLite makes beside it, and leaves there after a failure or a kill. */
-static void remove_part(const struct backup *b)
+/* The files that SQLite makes beside the part, and leaves there after a failure or a kill. */
+static void remove_beside(const struct backup *b)
 {
-    static const char *const ends[] = {"", "-journal", "-wal", "-shm"};
+    static const char *const ends[] = {"-journal", "-wal", "-shm"};
     for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
         char *path = xprintf("%s%s", b->part, ends[i]);
         unlink(path);
         free(path);
     }
+}
+
+static void remove_part(const struct backup *b)
+{
+    remove_beside(b);
+    unlink(b->part);
+    b->disk->close(b->disk, b->part_fd);
+}
+
+/* Begins an empty part; another backup to the same file has it locked. */
+static bool take_part(struct backup *b, char **ret_why)
+{
+    b->part_fd = b->disk->open(b->disk, b->part, true, false);
+    if (b->part_fd < 0) {
+        *ret_why = xprintf("%s cannot be written: %s", b->part, strerror(-b->part_fd));
+        return false;
+    }
+    /* not locked either where the other process has just given the file its last name */
+    if (disk_lock(b->part_fd, b->part) != 0) {
+        b->disk->close(b->disk, b->part_fd);
+        *ret_why = xprintf("%s is being written by another process", b->part);
+        return false;
+    }
+    remove_beside(b); /* left by an interrupted backup */
+    int code = b->disk->truncate(b->disk, b->part_fd, 0);
+    if (code == 0)
+        return true;
+    *ret_why = xprintf("%s cannot be written: %s", b->part, strerror(-code));
+    remove_part(b);
+    return false;
 }
 
 bool sqlite_store_backup(const char *directory, struct disk *disk, const char *file,
@@ -158,13 +186,14 @@ bool sqlite_store_backup(const char *directory, struct disk *disk, const char *f
         .journal_directory = xprintf("%s/journal", directory),
         .part = xprintf("%s.part", file),
     };
-    remove_part(&b); /* left by an interrupted backup */
-    bool good = open_source(&b, directory, ret_why) && copy_pages(&b, ret_why) &&
+    bool has_part = take_part(&b, ret_why);
+    bool good = has_part && open_source(&b, directory, ret_why) && copy_pages(&b, ret_why) &&
                 replay_tail(&b, ret_why) && check_copy(&b, ret_why) && finish(&b, ret_why);
     view_close(&b.view);
     apply_close(&b.apply);
     sql_close(&b.from);
-    remove_part(&b);
+    if (has_part)
+        remove_part(&b);
     free(b.journal_directory);
     free(b.part);
     return good;
