@@ -3,6 +3,7 @@ None of them may be used: events that are known would be taken in again."""
 import nodes
 from harness import Account, eventually
 from postgresql import drop_database, new_database, sql
+from small_disk import SmallDiskServer
 from test_clusters import events_in, post, split, wait_away  # noqa: F401  (split is a fixture)
 from test_clusters_shown import shown
 
@@ -116,3 +117,21 @@ def test_a_first_start_beside_a_cluster_with_a_store_is_refused(split, tmp_path)
     assert node.process.wait(60) != 0
     assert "has no store, but that of cluster 1 has one" in node.log_text(begin)
     assert not has_store(empty)
+
+
+def test_a_cluster_whose_disk_is_full_is_shown_as_away(tmp_path):
+    server = SmallDiskServer("all").start()
+    node = None
+    try:
+        one, two = (new_database(server.uri(), name) for name in ("one", "two"))
+        node = nodes.DatabaseDaemon(tmp_path / "a", one, "--store-cluster", two)
+        node.start()
+        assert [row[-1] for row in shown(one, two)[0]] == ["in use"] * 2
+        server.fill()
+        assert [row[-1] for row in shown(one, two, status=1)[0]] == ["away: its disk is full"] * 2
+        server.make_room()
+        assert [row[-1] for row in shown(one, two)[0]] == ["in use"] * 2
+    finally:
+        if node:
+            node.stop()
+        server.remove()

@@ -23,6 +23,7 @@
 #include <libpq-fe.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define LOOK_MS 200
 #define SAY_MS 2000
@@ -68,7 +69,11 @@ PRINTF_LIKE(2, 3) static bool refuse(struct move *m, const char *fmt, ...)
 /* Whether it went well at that server; if not, its sentence is this move's. */
 static bool went(struct move *m, struct move_server *s, bool good)
 {
-    return good || refuse(m, "%s: %s", s->option, buf_c(&s->pg.why));
+    bool is_ended = strcmp(s->pg.sqlstate, "57P01") == 0; /* admin_shutdown */
+    return good || refuse(m, "%s: %s%s", s->option, buf_c(&s->pg.why),
+                          is_ended ? " Another postbackd move has switched, or somebody has ended"
+                                     " the session: run the command again"
+                                   : "");
 }
 
 /* --- what does not fit ------------------------------------------------------------------------ */

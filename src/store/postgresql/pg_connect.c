@@ -4,6 +4,8 @@
 
 #include "base/env.h"
 
+#include <string.h>
+
 void pg_init(struct pg *pg, const char *uri)
 {
     *pg = (struct pg){
@@ -109,6 +111,15 @@ static PGconn *open_connection(const struct pg *pg, const struct pg_host *host)
     return PQconnectdbParams(names, values, 1);
 }
 
+static void add_why_not_connected(struct pg *pg)
+{
+    const char *text = PQerrorMessage(pg->connection);
+    add_why(pg, text);
+    if (strstr(text, "session is read-only")) /* libpq's words; a daemon's locale is C */
+        add_why(pg, "It is a standby, or its database was moved to another server (`postbackd"
+                    " clusters --store URI` says so): name the server in use.");
+}
+
 /* host NULL: any host of the URI. */
 static bool connect_to(struct pg *pg, const struct pg_host *host)
 {
@@ -117,7 +128,7 @@ static bool connect_to(struct pg *pg, const struct pg_host *host)
     bool good = PQstatus(pg->connection) == CONNECTION_OK && PQenterPipelineMode(pg->connection) &&
                 PQsetnonblocking(pg->connection, 1) == 0;
     if (!good)
-        add_why(pg, PQerrorMessage(pg->connection));
+        add_why_not_connected(pg);
     if (good && (!pg->identity || pg_identity_is(pg, pg->identity)))
         return true;
     pg_disconnect(pg);
