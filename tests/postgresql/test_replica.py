@@ -216,6 +216,21 @@ def test_the_replica_of_another_store_is_not_read(tmp_path, shared, pair, receiv
         other.stop()
 
 
+def test_the_replica_of_another_cluster_is_not_read(tmp_path, pair, receiver):
+    """Of the same server and installation, so that only the store's own id tells them apart."""
+    second = new_database(pair.primary.uri(), "second")
+    daemon = DatabaseDaemon(tmp_path, pair.database, "--store-cluster", second, "--read-replica",
+                            pair.replica.uri("second"))
+    try:
+        account = Account(daemon.start(), receiver.url)
+        wait_state(daemon, "away")
+        eventually(lambda: "another store" in daemon.log_text(), 30)
+        daemon.api().events([account.event("mine")])
+        assert conversions(daemon, account) == 1
+    finally:
+        daemon.stop()
+
+
 def with_standby(pair, tmp_path, at_replica):
     """The store on a primary and a standby of it, whichever is the primary."""
     hosts = ",".join(quote(str(c.folder), safe="") for c in (pair.primary, pair.replica))

@@ -51,6 +51,12 @@ bool pg_identity_read(const PGresult *r, struct pg_identity *ret)
     return true;
 }
 
+bool pg_identity_eq(const struct pg_identity *a, const struct pg_identity *b)
+{
+    return hash_secret_eq(&a->secret, &b->secret) && a->cluster == b->cluster &&
+           pg_store_id_eq(&a->id, &b->id);
+}
+
 static enum pg_identity_found look(struct pg *pg, struct pg_identity *ret)
 {
     pg_begin(pg, true);

@@ -28,6 +28,8 @@ struct pg_identity {
     struct pg_store_id id;
 };
 
+bool pg_identity_eq(const struct pg_identity *a, const struct pg_identity *b);
+
 /* Puts the question into the pipeline. */
 int pg_identity_ask(struct pg *pg);
 /* False: there is no store, or its row is damaged. */

@@ -114,19 +114,19 @@ static bool ask_replayed(struct postgresql_store *s, struct pg *replica, struct 
     if (!pg_connect(replica))
         return false;
     int at = pg_exec(replica, "SELECT pg_last_wal_replay_lsn(),pg_is_in_recovery(),"
-                              "(SELECT value FROM meta WHERE name='hash_secret'),"
                               "(SELECT timeline_id FROM pg_control_checkpoint()),"
                               "(SELECT system_identifier FROM pg_control_system())");
+    int store_at = pg_identity_ask(replica);
     if (pg_sync(replica) != PG_OK)
         return false;
     const PGresult *row = pg_result(replica, at);
-    struct str secret = pg_str(row, 0, 2);
+    struct pg_identity found;
     if (!pg_int(row, 0, 1))
         return pg_refuse(replica, "it is no replica any more");
-    if (secret.n != sizeof s->identity.secret.bytes ||
-        memcmp(secret.p, s->identity.secret.bytes, secret.n) != 0)
+    if (!pg_identity_read(pg_result(replica, store_at), &found) ||
+        !pg_identity_eq(&found, &s->identity))
         return pg_refuse(replica, "it is a replica of another store");
-    *ret = (struct position){pg_int(row, 0, 4), pg_int(row, 0, 3), pg_int(row, 0, 0)};
+    *ret = (struct position){pg_int(row, 0, 3), pg_int(row, 0, 2), pg_int(row, 0, 0)};
     return true;
 }
 
