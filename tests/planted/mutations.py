@@ -351,6 +351,13 @@ plant("claim_keeps_the_fence", "fences", "a claim does not raise the fence", N,
 plant("claim_beside_a_renewal", "fences", "a claim does not wait for a late renewal of the owner", N,
       "AND node<>$3\"\n                          \" ORDER BY node FOR UPDATE SKIP LOCKED),", "AND node<>$3),",
       "postgresql test_nodes_leases.py::test_a_claim_waits_for_a_renewal_that_is_under_way")
+C = "src/store/postgresql/cluster_record.c"
+plant("empty_database_is_a_cluster", "clusters", "an empty database in a cluster's place becomes a store", C,
+      "else if (known && !store)", "else if (known && !store && cluster > 99)",
+      "postgresql test_clusters_replaced.py::test_an_empty_database_is_never_made_a_cluster_that_has_one")
+plant("database_made_anew_is_used", "clusters", "a running node goes on with a database that was made anew",
+      "src/store/postgresql/identity.c", "if (pg_store_id_is(&wanted->id) &&", "if (!pg_store_id_is(&wanted->id) &&",
+      "postgresql test_clusters_replaced.py::test_a_database_that_was_made_anew_is_left_alone_until_its_record_is_deleted")
 M = "src/store/nodes/shards.c"
 plant("first_back_takes_all", "fences", "the first node after an outage claims the others' shards", M,
       "return mono_ms < m->others_back_mono_ms;", "return mono_ms < m->others_back_mono_ms - NODE_OTHERS_BACK_MS;",
