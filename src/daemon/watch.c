@@ -27,6 +27,8 @@ struct watch {
     int64_t wall_less_mono_ms;
     bool is_impossible; /* the clock's time, and that is logged */
     int64_t clients_due_mono_ms;
+    bool is_checking_clients; /* one partner at each call of watch_look */
+    uint32_t checked_no;      /* partners from this account number on are done; 0: none is */
     int64_t tidy_due_mono_ms;
 };
 
@@ -139,9 +141,10 @@ static void warn_client(struct watch *w, uint32_t client_no)
     client_unref(client);
 }
 
-/* Yesterday and today: at least 24 hours. */
-static void look_at_account(struct watch *w, uint32_t account_no, int32_t today)
+/* Yesterday and today: at least 24 hours. False: the store is busy or unreachable. */
+static bool check_account(struct watch *w, uint32_t account_no)
 {
+    int32_t today = clock_day(env_wall_ms(w->env));
     struct report_query q = {
         .done.run = waiter_wake,
         .reply_to = &w->answered.executor,
@@ -154,23 +157,25 @@ static void look_at_account(struct watch *w, uint32_t account_no, int32_t today)
     store_report(w->store, &q);
     waiter_wait(&w->answered);
     if (q.status != STORE_OK)
-        return;
+        return false;
     uint32_t client_no = 0;
     while ((client_no = watch_find_startless(q.rows, q.count, client_no)))
         warn_client(w, client_no);
     free(q.rows);
+    return true;
 }
 
-static void look_at_clients(struct watch *w)
+/* The main thread must see its signals: a store that is away keeps it for one report of one partner
+ * an hour, not for a report of every partner. */
+static void check_next_partner(struct watch *w)
 {
-    int32_t today = clock_day(env_wall_ms(w->env));
     struct partner *partner;
-    uint32_t before = 0;
-    while (directory_list_partners(w->directory, before, &partner, 1)) {
-        before = partner->account_no;
-        look_at_account(w, before, today);
-        partner_unref(partner);
-    }
+    w->is_checking_clients = directory_list_partners(w->directory, w->checked_no, &partner, 1) > 0;
+    if (!w->is_checking_clients)
+        return;
+    w->checked_no = partner->account_no;
+    partner_unref(partner);
+    w->is_checking_clients = check_account(w, w->checked_no);
 }
 
 void watch_look(struct watch *w)
@@ -182,9 +187,11 @@ void watch_look(struct watch *w)
         w->tidy_due_mono_ms = now + TIDY_EVERY_MS;
         alloc_tidy();
     }
-    if (now < w->clients_due_mono_ms)
-        return;
-    w->clients_due_mono_ms = now + CLIENTS_EVERY_MS;
-    if (leases_first(store_leases(w->store)))
-        look_at_clients(w);
+    if (now >= w->clients_due_mono_ms && !w->is_checking_clients) {
+        w->clients_due_mono_ms = now + CLIENTS_EVERY_MS;
+        w->is_checking_clients = leases_first(store_leases(w->store));
+        w->checked_no = 0;
+    }
+    if (w->is_checking_clients)
+        check_next_partner(w);
 }

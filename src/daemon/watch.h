@@ -2,7 +2,7 @@
  * what it cannot be, or if a client has survey outcomes but no survey starts, so that its Active
  * Panelists would be zero. It only logs. What a jump of the clock changes for waiting callbacks is
  * decided in delivery/dispatcher_clock.c. The watch also returns unused memory to the system. It
- * runs on the main thread, which may block. */
+ * runs on the main thread, which may block, but not for long: signals come between its calls. */
 #pragma once
 
 #include "accounts/directory.h"
