@@ -9,6 +9,7 @@
 #include "accounts/directory.h"
 #include "api/caller.h"
 #include "api/internal.h"
+#include "api/live_sums.h"
 #include "api/live_tests.h"
 #include "api/route.h"
 #include "base/alloc.h"
@@ -21,19 +22,11 @@
 #define PING_MS 15000
 #define LAST_EVENT_ID_DIGITS 18
 
-struct live_app {
-    uint32_t account_no; /* 0: nothing has happened in this app */
-    uint64_t delivered, failed, dead, skipped, endpoint;
-};
-
 struct live {
     uint32_t magic;
     atomic_int streams;
     pthread_mutex_t lock;
-    struct live_app *apps; /* by app_no */
-    size_t capacity;
-    uint64_t *accepted; /* events that were, by account_no */
-    size_t accepted_capacity;
+    struct live_sums sums;
     struct live_tests tests;
     uint32_t accounts[LIVE_STREAMS_MOST]; /* of each stream that is open */
 };
@@ -42,10 +35,8 @@ struct live_stream {
     struct call *c;
     struct live *live;
     struct timer timer;
-    struct live_app *told; /* by app_no */
-    size_t told_capacity;
+    struct live_told told;
     struct store_numbers counters;
-    uint64_t accepted;    /* told */
     int64_t told_test_id; /* no test up to this one is told of again */
     int64_t ping_mono_ms;
     bool waits; /* for what was given to be on its way */
@@ -67,31 +58,11 @@ void live_free(struct live *live)
     CHECK_MAGIC(live, LIVE_MAGIC);
     pthread_mutex_destroy(&live->lock);
     live_tests_free(&live->tests);
-    free(live->accepted);
-    free(live->apps);
+    live_sums_free(&live->sums);
     free(live);
 }
 
 /* --- the sums --------------------------------------------------------------------------------- */
-
-static struct live_app *app_at(struct live_app **apps, size_t *capacity, size_t app_no)
-{
-    size_t before = *capacity;
-    *apps = xgrow(*apps, capacity, app_no + 1, sizeof **apps);
-    for (size_t i = before; i < *capacity; i++)
-        (*apps)[i] = (struct live_app){0};
-    return &(*apps)[app_no];
-}
-
-static uint64_t *accepted_at(struct live *live, uint32_t account_no)
-{
-    size_t before = live->accepted_capacity;
-    live->accepted = xgrow(live->accepted, &live->accepted_capacity, (size_t)account_no + 1,
-                           sizeof *live->accepted);
-    for (size_t i = before; i < live->accepted_capacity; i++)
-        live->accepted[i] = 0;
-    return &live->accepted[account_no];
-}
 
 void live_outcomes(struct live *live, const struct outcome *items, size_t count)
 {
@@ -100,8 +71,8 @@ void live_outcomes(struct live *live, const struct outcome *items, size_t count)
     pthread_mutex_lock(&live->lock);
     for (size_t i = 0; i < count; i++) {
         const struct outcome *o = &items[i];
-        struct live_app *app = app_at(&live->apps, &live->capacity, (size_t)(o->lane / LANE_KINDS));
-        app->account_no = o->account_no;
+        struct live_app *app =
+            live_sums_app(&live->sums, o->account_no, (uint32_t)(o->lane / LANE_KINDS));
         app->delivered += o->state == CALLBACK_DELIVERED;
         app->failed += o->state == CALLBACK_PENDING && o->has_attempt;
         app->dead += o->state == CALLBACK_DEAD;
@@ -115,9 +86,7 @@ void live_endpoint(struct live *live, uint32_t account_no, uint32_t app_no)
     if (atomic_load_explicit(&live->streams, memory_order_relaxed) == 0)
         return;
     pthread_mutex_lock(&live->lock);
-    struct live_app *app = app_at(&live->apps, &live->capacity, app_no);
-    app->account_no = account_no;
-    app->endpoint++;
+    live_sums_app(&live->sums, account_no, app_no)->endpoint++;
     pthread_mutex_unlock(&live->lock);
 }
 
@@ -130,7 +99,7 @@ void live_accepted(struct live *live, const struct intake_batch *batch)
         if (batch->verdicts[i].kind != VERDICT_ACCEPTED)
             continue;
         uint32_t account_no = batch->items[i].terms->account_no;
-        *accepted_at(live, account_no) += 1;
+        live_sums_account(&live->sums, account_no)->accepted++;
     }
     pthread_mutex_unlock(&live->lock);
 }
@@ -155,10 +124,10 @@ static void end_event(struct buf *to, struct json_writer *w)
     buf_add_c(to, "\n\n");
 }
 
-static void print_app(const struct live_stream *s, struct json_writer *w, uint32_t app_no,
+static void print_app(const struct live_stream *s, struct json_writer *w,
                       const struct live_app *now, const struct live_app *told)
 {
-    struct app *app = directory_app_by_no(s->c->api->options.directory, app_no);
+    struct app *app = directory_app_by_no(s->c->api->options.directory, now->app_no);
     if (!app)
         return;
     json_object(w);
@@ -172,31 +141,24 @@ static void print_app(const struct live_stream *s, struct json_writer *w, uint32
     app_unref(app);
 }
 
-static bool has_news(const struct live_app *now, const struct live_app *told)
-{
-    return now->delivered != told->delivered || now->failed != told->failed ||
-           now->dead != told->dead || now->skipped != told->skipped ||
-           now->endpoint != told->endpoint;
-}
-
 /* What the account's apps have done since the last time; with to NULL it only catches up. */
 static void print_apps(struct live_stream *s, struct buf *to)
 {
     struct json_writer w;
+    const struct live_app *now;
+    struct live_app *told;
+    size_t place = 0;
     bool any = false;
     pthread_mutex_lock(&s->live->lock);
-    for (size_t no = 0; no < s->live->capacity; no++) {
-        const struct live_app *now = &s->live->apps[no];
-        struct live_app *told = app_at(&s->told, &s->told_capacity, no);
-        if (now->account_no != s->c->account_no || !has_news(now, told))
-            continue;
+    const struct live_account *account = live_sums_account(&s->live->sums, s->c->account_no);
+    while ((now = live_told_next(&s->told, account, &place, &told))) {
         if (to && !any) {
             begin_event(to, "callbacks", &w);
             json_key_array(&w, "Items");
         }
         any = true;
         if (to)
-            print_app(s, &w, (uint32_t)no, now, told);
+            print_app(s, &w, now, told);
         *told = *now;
     }
     pthread_mutex_unlock(&s->live->lock);
@@ -211,14 +173,14 @@ static void print_accepted(struct live_stream *s, struct buf *to)
 {
     struct json_writer w;
     pthread_mutex_lock(&s->live->lock);
-    uint64_t now = *accepted_at(s->live, s->c->account_no);
+    uint64_t now = live_sums_account(&s->live->sums, s->c->account_no)->accepted;
     pthread_mutex_unlock(&s->live->lock);
-    if (to && now != s->accepted) {
+    if (to && now != s->told.accepted) {
         begin_event(to, "accepted", &w);
-        json_key_int(&w, "Count", (int64_t)(now - s->accepted));
+        json_key_int(&w, "Count", (int64_t)(now - s->told.accepted));
         end_event(to, &w);
     }
-    s->accepted = now;
+    s->told.accepted = now;
 }
 
 /* A test carries Sig: it is for those who may see the secret. */
@@ -295,7 +257,7 @@ static void finish(struct live_stream *s)
     struct call *c = s->c;
     loop_timer_clear(c->loop->loop, &s->timer);
     give_place_back(s->live, c->account_no);
-    free(s->told);
+    live_told_free(&s->told);
     call_end_pieces(c, STR_NONE); /* frees the stream */
 }
 

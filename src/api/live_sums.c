@@ -1,0 +1,76 @@
+/* The sums of live streams: an array of apps for each account, so that a stream holds and looks at
+ * its own account's apps only, however many apps the installation has. */
+#include "api/live_sums.h"
+
+#include "base/alloc.h"
+#include "base/check.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *grow_zeroed(void *p, size_t *capacity, size_t want, size_t size)
+{
+    size_t before = *capacity;
+    char *grown = xgrow(p, capacity, want, size);
+    memset(grown + before * size, 0, (*capacity - before) * size);
+    return grown;
+}
+
+void live_sums_free(struct live_sums *sums)
+{
+    for (size_t i = 0; i < sums->account_capacity; i++)
+        free(sums->accounts[i].apps);
+    free(sums->accounts);
+    free(sums->places);
+}
+
+struct live_account *live_sums_account(struct live_sums *sums, uint32_t account_no)
+{
+    sums->accounts = grow_zeroed(sums->accounts, &sums->account_capacity, (size_t)account_no + 1,
+                                 sizeof *sums->accounts);
+    return &sums->accounts[account_no];
+}
+
+struct live_app *live_sums_app(struct live_sums *sums, uint32_t account_no, uint32_t app_no)
+{
+    struct live_account *account = live_sums_account(sums, account_no);
+    sums->places =
+        grow_zeroed(sums->places, &sums->place_capacity, (size_t)app_no + 1, sizeof *sums->places);
+    uint32_t *place = &sums->places[app_no];
+    if (*place == 0) {
+        account->apps =
+            xgrow(account->apps, &account->capacity, account->count + 1, sizeof *account->apps);
+        account->apps[account->count++] = (struct live_app){.app_no = app_no};
+        *place = (uint32_t)account->count;
+    }
+    struct live_app *app = &account->apps[*place - 1];
+    ASSERT(*place <= account->count && app->app_no == app_no); /* an app stays in its account */
+    return app;
+}
+
+static bool has_news(const struct live_app *now, const struct live_app *told)
+{
+    return now->delivered != told->delivered || now->failed != told->failed ||
+           now->dead != told->dead || now->skipped != told->skipped ||
+           now->endpoint != told->endpoint;
+}
+
+const struct live_app *live_told_next(struct live_told *told, const struct live_account *account,
+                                      size_t *place, struct live_app **ret_told)
+{
+    told->apps = grow_zeroed(told->apps, &told->capacity, account->count, sizeof *told->apps);
+    while (*place < account->count) {
+        size_t at = (*place)++;
+        if (has_news(&account->apps[at], &told->apps[at])) {
+            *ret_told = &told->apps[at];
+            return &account->apps[at];
+        }
+    }
+    return NULL;
+}
+
+void live_told_free(struct live_told *told)
+{
+    free(told->apps);
+}

@@ -1,0 +1,63 @@
+/* What a live stream holds and looks at: its own account's apps. */
+#include "api/live_sums.h"
+
+#include "check.h"
+
+#define OTHERS_APPS 100000
+
+static size_t apps_told(struct live_sums *sums, struct live_told *told, uint32_t account_no)
+{
+    const struct live_app *now;
+    struct live_app *before;
+    size_t count = 0, place = 0;
+    while ((now = live_told_next(told, live_sums_account(sums, account_no), &place, &before))) {
+        *before = *now;
+        count++;
+    }
+    return count;
+}
+
+static void a_stream_tells_each_change_once(void)
+{
+    struct live_sums sums = {0};
+    struct live_told told = {0};
+    CHECK_EQ_UINT(apps_told(&sums, &told, 7), 0);
+    live_sums_app(&sums, 7, 30)->delivered++;
+    live_sums_app(&sums, 7, 12)->dead++;
+    live_sums_app(&sums, 8, 13)->dead++;
+    CHECK_EQ_UINT(apps_told(&sums, &told, 7), 2);
+    CHECK_EQ_UINT(apps_told(&sums, &told, 7), 0);
+    live_sums_app(&sums, 7, 12)->endpoint++;
+    size_t place = 0;
+    struct live_app *before;
+    const struct live_app *now =
+        live_told_next(&told, live_sums_account(&sums, 7), &place, &before);
+    REQUIRE(now);
+    CHECK_EQ_UINT(now->app_no, 12);
+    CHECK_EQ_UINT(now->endpoint - before->endpoint, 1);
+    CHECK_EQ_UINT(now->dead - before->dead, 0);
+    live_told_free(&told);
+    live_sums_free(&sums);
+}
+
+static void a_stream_holds_its_own_accounts_apps_only(void)
+{
+    struct live_sums sums = {0};
+    struct live_told told = {0};
+    for (uint32_t i = 0; i < OTHERS_APPS; i++)
+        live_sums_app(&sums, 2 + i % 1000, 1 + i)->delivered++;
+    for (uint32_t i = 0; i < 3; i++)
+        live_sums_app(&sums, 1, OTHERS_APPS + 1 + i)->delivered++;
+    CHECK_EQ_UINT(live_sums_account(&sums, 1)->count, 3);
+    CHECK_EQ_UINT(apps_told(&sums, &told, 1), 3);
+    CHECK(told.capacity < 20);
+    live_told_free(&told);
+    live_sums_free(&sums);
+}
+
+int main(void)
+{
+    RUN(a_stream_tells_each_change_once);
+    RUN(a_stream_holds_its_own_accounts_apps_only);
+    return check_done("live_sums");
+}
