@@ -80,8 +80,9 @@ static void print_drain(struct json_writer *w, int64_t waiting, const struct lan
         json_int(w, (waiting * 60 + h->succeeded_1m - 1) / h->succeeded_1m);
 }
 
-static void print_last_error(struct json_writer *w, const struct lane_health *h)
+static void print_last_error(struct json_writer *w, const struct endpoint_view *v)
 {
+    const struct lane_health *h = v->health;
     json_key(w, "LastError");
     if (!h->last_error_ms) {
         json_null(w);
@@ -92,7 +93,7 @@ static void print_last_error(struct json_writer *w, const struct lane_health *h)
     json_key_c(w, "Class", attempt_class_name(h->last_class));
     json_key_int_or_null(w, "Status", h->last_status);
     json_key_c(w, "Detail", h->last_detail);
-    json_key_c(w, "Fix", attempt_fix(h->last_class, h->last_status));
+    json_key_c(w, "Fix", attempt_fix(h->last_class, h->last_status, v->app->request_format));
     json_end_object(w);
 }
 
@@ -157,7 +158,7 @@ void endpoint_render(struct json_writer *w, const struct endpoint_view *v)
     json_key_int(w, "LatencyP50Ms", h->latency_p50_ms);
     json_key_int(w, "LatencyP95Ms", h->latency_p95_ms);
     json_key_int(w, "LatencyP99Ms", h->latency_p99_ms);
-    print_last_error(w, h);
+    print_last_error(w, v);
     json_key_time_or_null(w, "CertificateExpiresAt", h->certificate_expires_ms);
     print_warning(w, v);
     json_end_object(w);

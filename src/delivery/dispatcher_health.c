@@ -118,7 +118,8 @@ static void tell(struct dispatcher *d, const struct lane *lane, const struct app
                  LOG_C("to", lane_state_name(lane->reported.state)),
                  LOG_C("class", attempt_class_name(notice.class)), LOG_INT("status", notice.status),
                  LOG_C("detail", notice.detail),
-                 LOG_C("fix", failed ? attempt_fix(notice.class, notice.status) : ""),
+                 LOG_C("fix",
+                       failed ? attempt_fix(notice.class, notice.status, app->request_format) : ""),
                  LOG_INT("waiting_in_memory", lane->in_ram));
     if (d->delivery->options.on_lane_state)
         d->delivery->options.on_lane_state(d->delivery->options.context, &notice);

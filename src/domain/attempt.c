@@ -64,33 +64,92 @@ enum attempt_class attempt_class_of_status(int status)
     return status < 200 ? ATTEMPT_PROTOCOL : ATTEMPT_STATUS;
 }
 
-static const char *status_fix(int status)
+#define FORMATS (REQUEST_FORMAT_LAST + 1)
+
+/* What an answer's status means and what to do about it. A text that depends on the request's
+ * format stands at the format; the first one, of REQUEST_JSON, is for each format without one. */
+struct status_text {
+    int statuses[2];
+    const char *what[FORMATS], *fix[FORMATS];
+};
+
+static const struct status_text status_texts[] = {
+    {{400, 422},
+     {"where 2xx means success"},
+     {"Accept application/json with unknown fields, numbers with decimals and null in "
+      "OfferGoalId.",
+      [REQUEST_FORM] = "Accept application/x-www-form-urlencoded with unknown fields and numbers "
+                       "with decimals.",
+      [REQUEST_GET] = "Accept a GET with unknown parameters and numbers with decimals."}},
+    {{401},
+     {"it needs credentials: put them into the URL as user:password@"},
+     {"Put the credentials in the URL, or accept callbacks by their signature."}},
+    {{403},
+     {"it rejects us: is a firewall or bot protection in front?"},
+     {"Exempt the path, or our addresses, from the firewall or bot protection."}},
+    {{404},
+     {"nothing is at this path: is the URL right?"},
+     {"Fix the path of the URL. For unknown users, answer 200."}},
+    {{405},
+     {"the path does not accept POST", [REQUEST_GET] = "the path does not accept GET"},
+     {"Route POST to the path. Check for a missing slash at its end.",
+      [REQUEST_GET] = "Route GET to the path. Check for a missing slash at its end."}},
+    {{408},
+     {"it says that the request took too long"},
+     {"Read the request sooner, or lower the app's MaxConcurrency."}},
+    {{411, 413},
+     {"it does not accept a body of this size"},
+     {"Allow bodies of up to 32 KiB in the proxy."}},
+    {{414},
+     {"it does not accept a URL of this length"},
+     {"Allow URLs of up to 16 KiB in the proxy and the server, or shorten the URL."}},
+    {{415},
+     {"it does not accept application/json",
+      [REQUEST_FORM] = "it does not accept application/x-www-form-urlencoded",
+      [REQUEST_GET] = "it does not accept a request without a body"},
+     {"Accept application/json, or set another RequestFormat of the app.",
+      [REQUEST_FORM] = "Accept application/x-www-form-urlencoded, or set another RequestFormat of "
+                       "the app.",
+      [REQUEST_GET] = "Accept a GET without a body, or set another RequestFormat of the app."}},
+    {{429},
+     {"it has too many requests; it did not say how long to wait"},
+     {"Send Retry-After, or lower the app's RatePerSecond or MaxConcurrency."}},
+    {{502, 504},
+     {"the proxy in front of the receiver did not reach it"},
+     {"Start the server behind your proxy. During a deployment this is normal."}},
+    {{503},
+     {"the receiver is not available"},
+     {"Start the server behind your proxy. During a deployment this is normal."}},
+};
+
+static const struct status_text *text_of_status(int status)
 {
-    switch (status) {
-    case 400:
-    case 415:
-    case 422:
-        return "Accept application/json with unknown fields, numbers with decimals and null in "
-               "OfferGoalId.";
-    case 401: return "Put the credentials in the URL, or accept callbacks by their signature.";
-    case 403: return "Exempt the path, or our addresses, from the firewall or bot protection.";
-    case 404: return "Fix the path of the URL. For unknown users, answer 200.";
-    case 405: return "Route POST to the path. Check for a missing slash at its end.";
-    case 408: return "Read the request sooner, or lower the app's MaxConcurrency.";
-    case 429: return "Send Retry-After, or lower the app's RatePerSecond or MaxConcurrency.";
-    case 411:
-    case 413: return "Allow bodies of up to 32 KiB in the proxy.";
-    case 502:
-    case 503:
-    case 504: return "Start the server behind your proxy. During a deployment this is normal.";
-    default: break;
+    static const struct status_text failed = {
+        .what = {"the receiver failed"},
+        .fix = {"Look for the attempt's webhook-id in your logs: your code failed."}};
+    static const struct status_text other = {
+        .what = {"where 2xx means success"},
+        .fix = {"Answer 2xx once you have stored the callback."}};
+    for (size_t i = 0; i < ARRAY_LEN(status_texts); i++) {
+        const int *of = status_texts[i].statuses;
+        if (of[0] == status || of[1] == status)
+            return &status_texts[i];
     }
-    if (status >= 500)
-        return "Look for the attempt's webhook-id in your logs: your code failed.";
-    return "Answer 2xx once you have stored the callback.";
+    return status >= 500 ? &failed : &other;
 }
 
-const char *attempt_fix(enum attempt_class c, int status)
+static const char *text_for(const char *const texts[FORMATS], enum request_format format)
+{
+    ASSERT((unsigned)format < FORMATS);
+    return texts[format] ? texts[format] : texts[REQUEST_JSON];
+}
+
+const char *attempt_status_text(int status, enum request_format format)
+{
+    return text_for(text_of_status(status)->what, format);
+}
+
+const char *attempt_fix(enum attempt_class c, int status, enum request_format format)
 {
     switch (c) {
     case ATTEMPT_OK: return "";
@@ -105,7 +164,7 @@ const char *attempt_fix(enum attempt_class c, int status)
     case ATTEMPT_RESET: return "Look for a crashed worker or a proxy's own time limit.";
     case ATTEMPT_PROTOCOL: return "Point the URL at a port that speaks HTTP; check the scheme.";
     case ATTEMPT_REDIRECT: return "Set the URL to the Location that you redirect to.";
-    case ATTEMPT_STATUS: return status_fix(status);
+    case ATTEMPT_STATUS: return text_for(text_of_status(status)->fix, format);
     case ATTEMPT_GONE: return "For unknown users, answer 200. If the URL is gone, set another.";
     case ATTEMPT_UNEXPECTED_ANSWER:
         return "Look for the attempt's webhook-id in your logs, or correct the app's "

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/buf.h"
+#include "domain/request_format.h"
 
 /* Stored: append only. */
 enum attempt_class {
@@ -24,7 +25,9 @@ enum attempt_class {
 const char *attempt_class_name(enum attempt_class c); /* "connect_timeout"; "ok" for ATTEMPT_OK */
 
 /* A sentence about what the receiver's owner can do; docs/partners/errors.md has more. */
-const char *attempt_fix(enum attempt_class c, int status);
+const char *attempt_fix(enum attempt_class c, int status, enum request_format format);
+/* What a status of ATTEMPT_STATUS means, to follow "Answered 405, ". */
+const char *attempt_status_text(int status, enum request_format format);
 
 /* True if a failure is about the receiver's health (windows, suspension), false if it is about this
  * callback only. Contract, section 4. */

@@ -239,7 +239,7 @@ struct notice *notice_read(struct operations *o, struct str document)
 /* --- what the partner gets ---------------------------------------------------------------------
  */
 
-static void print_error(struct json_writer *w, const struct notice *n)
+static void print_error(struct json_writer *w, const struct notice *n, const struct app *app)
 {
     json_key(w, "LastError");
     if (!n->error_ms || n->is == OPERATIONS_WELL) {
@@ -251,7 +251,7 @@ static void print_error(struct json_writer *w, const struct notice *n)
     json_key_c(w, "Class", attempt_class_name(n->class));
     json_key_int_or_null(w, "Status", n->status);
     json_key_c(w, "Detail", n->detail);
-    json_key_c(w, "Fix", attempt_fix(n->class, n->status));
+    json_key_c(w, "Fix", attempt_fix(n->class, n->status, app->request_format));
     json_end_object(w);
 }
 
@@ -289,7 +289,7 @@ static void print_endpoint(struct json_writer *w, const struct notice *n, const 
     buf_free(&url);
 }
 
-static void print_health(struct json_writer *w, const struct notice *n)
+static void print_health(struct json_writer *w, const struct notice *n, const struct app *app)
 {
     json_key_c(w, "State",
                n->is == OPERATIONS_SUSPENDED  ? "suspended"
@@ -298,7 +298,7 @@ static void print_health(struct json_writer *w, const struct notice *n)
     json_key_time_or_null(w, "Since", n->since_ms);
     json_key_int(w, "Waiting", n->waiting.count[n->kind]);
     json_key_time_or_null(w, "OldestWaitingAt", n->waiting.oldest_accepted_ms[n->kind]);
-    print_error(w, n);
+    print_error(w, n, app);
 }
 
 static void print_webhook(struct buf *to, const struct notice *n, const struct partner *partner,
@@ -335,7 +335,7 @@ static void print_webhook(struct buf *to, const struct notice *n, const struct p
         is_of_client_certificate(n->topic))
         json_key_time_or_null(&w, "CertificateExpiresAt", n->expires_ms);
     if (n->topic == OPERATIONS_OF_HEALTH || n->topic == OPERATIONS_OF_DISABLED)
-        print_health(&w, n);
+        print_health(&w, n, app);
     json_end_object(&w);
 }
 

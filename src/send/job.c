@@ -381,30 +381,6 @@ static void settle_redirect(struct job *job, int status)
     buf_free(&target);
 }
 
-static const char *advice_for(int status, enum request_format format)
-{
-    switch (status) {
-    case 401: return "it needs credentials: put them into the URL as user:password@";
-    case 403: return "it rejects us: is a firewall or bot protection in front?";
-    case 404: return "nothing is at this path: is the URL right?";
-    case 405:
-        return format == REQUEST_GET ? "the path does not accept GET"
-                                     : "the path does not accept POST";
-    case 408: return "it says that the request took too long";
-    case 411:
-    case 413: return "it does not accept a body of this size";
-    case 414: return "it does not accept a URL of this length";
-    case 415:
-        return format == REQUEST_FORM ? "it does not accept application/x-www-form-urlencoded"
-                                      : "it does not accept application/json";
-    case 429: return "it has too many requests; it did not say how long to wait";
-    case 502:
-    case 504: return "the proxy in front of the receiver did not reach it";
-    case 503: return "the receiver is not available";
-    default: return status >= 500 ? "the receiver failed" : "where 2xx means success";
-    }
-}
-
 void job_settle_by_status(struct job *job, const char *but)
 {
     struct exchange *x = job->x;
@@ -434,8 +410,8 @@ void job_settle_by_status(struct job *job, const char *but)
                        : "",
                    but);
     else
-        job_settle(job, class, "Answered %d, %s%s", x->status, advice_for(x->status, x->format),
-                   but);
+        job_settle(job, class, "Answered %d, %s%s", x->status,
+                   attempt_status_text(x->status, x->format), but);
 }
 
 /* ---- the end */
