@@ -7,8 +7,6 @@
 #include "domain/clock.h"
 #include "domain/latency.h"
 
-#define MINUTE_MS (INT64_C(60) * 1000)
-
 static const struct period {
     const char *name;
     int64_t step_ms;

@@ -26,7 +26,7 @@ static size_t duration_bucket(int32_t ms)
     return i;
 }
 
-#define SAY_AGAIN_MS INT64_C(86400000)
+#define SAY_AGAIN_MS DAY_MS
 
 /* Notes the receiver's certificate, so that its expiry is reported long before callbacks fail. */
 static void note_certificate(struct dispatcher *d, struct health *h,

@@ -5,11 +5,11 @@
 #include "delivery/lane_health.h"
 
 #include "base/alloc.h"
+#include "domain/clock.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define MINUTE_MS INT64_C(60000)
 #define WIDTH_MINUTE_MS INT64_C(5000)
 #define WIDTH_HOUR_MS (5 * MINUTE_MS)
 #define WIDTH_DAY_MS (60 * MINUTE_MS)

@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define NODE_KEPT_MS (INT64_C(30) * 24 * 60 * 60 * 1000) /* behind the day it expired */
+#define NODE_KEPT_MS (30 * DAY_MS) /* behind the day it expired */
 
 void notice_name(const struct notice *as, enum operations_channel channel, uint32_t user_no,
                  char ret[NOTICE_OBJECT_BYTES])

@@ -3,14 +3,15 @@
  * operations.c. Internal to operations/. */
 #pragma once
 
+#include "domain/clock.h"
 #include "domain/email.h"
 #include "operations/operations.h"
 
 #define NOTICE_MAGIC 0x07071CE5u
 /* A message is tried for so long, by the monotonic clock. How long an earlier process has tried it
  * only the wall clock tells, which may be wrong: some of the time is left in any case. */
-#define NOTICE_GIVE_UP_MS (INT64_C(24) * 60 * 60 * 1000)
-#define NOTICE_LEFT_AT_START_MS (INT64_C(60) * 60 * 1000)
+#define NOTICE_GIVE_UP_MS (OPERATIONS_GIVE_UP_HOURS * HOUR_MS)
+#define NOTICE_LEFT_AT_START_MS HOUR_MS
 #define NOTICE_ID_BYTES 40
 #define NOTICE_NODE_BYTES 65
 #define NOTICE_OBJECT_BYTES 48

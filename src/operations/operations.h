@@ -26,6 +26,7 @@
 #include "store/store.h"
 
 #define OPERATIONS_SPACING_MS (5 * 60 * 1000)
+#define OPERATIONS_GIVE_UP_HOURS 24
 
 /* What is told of; stored: append only. Each topic has its own spacing and its own news. */
 enum operations_topic {

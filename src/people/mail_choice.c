@@ -1,8 +1,7 @@
 /* Names and times; see mail_choice.h. */
 #include "people/mail_choice.h"
 
-#define MINUTE_MS INT64_C(60000)
-#define DAY_OF_MS (24 * 60 * MINUTE_MS)
+#include "domain/clock.h"
 
 const char *mail_about_name(enum mail_about about)
 {
@@ -39,6 +38,6 @@ bool mail_when_parse(struct str name, enum mail_when *ret)
 int64_t mail_daily_after_ms(int64_t wall_ms, int32_t minute)
 {
     ASSERT(wall_ms >= 0 && minute >= 0 && minute < 24 * 60);
-    int64_t at = wall_ms - wall_ms % DAY_OF_MS + minute * MINUTE_MS;
-    return at > wall_ms ? at : at + DAY_OF_MS;
+    int64_t at = wall_ms - wall_ms % DAY_MS + minute * MINUTE_MS;
+    return at > wall_ms ? at : at + DAY_MS;
 }

@@ -9,13 +9,14 @@
 #include "accounts/entry.h"
 #include "base/alloc.h"
 #include "domain/acceptance_times.h"
+#include "domain/clock.h"
 #include "people/mailed_link.h"
 
 #include <sodium.h>
 #include <stdlib.h>
 
-#define SET_UP_MS ((int64_t)24 * 3600 * 1000)
-#define PENDING_MS (15 * 60 * 1000)
+#define SET_UP_MS DAY_MS
+#define PENDING_MS (15 * MINUTE_MS)
 
 struct people *people_new(const struct people_options *options)
 {

@@ -17,12 +17,12 @@
 
 #define BOOKS_WATCH_MAGIC 0xAD170001u
 #define RECENT_EVERY_MS 15000
-#define WHOLE_EVERY_MS (60 * 60 * 1000)
+#define WHOLE_EVERY_MS HOUR_MS
 #define CALLBACKS_PER_STEP 20000
 #define REST_TIMES 50
 #define ROUND_REST_TIMES 20
 #define START_DELAY_MS 3000 /* what waits goes out first */
-#define LOG_AGAIN_MS (60 * 60 * 1000)
+#define LOG_AGAIN_MS HOUR_MS
 #define WRONG_MOST 1000
 
 struct wrong_day {

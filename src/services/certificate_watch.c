@@ -13,8 +13,7 @@
 
 #define CERTIFICATE_WATCH_MAGIC 0xCE47A7C4u
 #define EVERY_MS 30000
-#define EVERYBODY_MS 3600000
-#define DAY_MS INT64_C(86400000)
+#define EVERYBODY_MS HOUR_MS
 
 struct certificate_watch {
     uint32_t magic;

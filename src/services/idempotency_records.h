@@ -6,9 +6,10 @@
 #pragma once
 
 #include "base/env.h"
+#include "domain/clock.h"
 #include "store/store.h"
 
-#define IDEMPOTENCY_KEPT_MS (24 * 60 * 60 * INT64_C(1000))
+#define IDEMPOTENCY_KEPT_MS DAY_MS
 #define IDEMPOTENCY_HASH_CHARS 32
 #define IDEMPOTENCY_ID_CHARS (2 * IDEMPOTENCY_HASH_CHARS)
 #define IDEMPOTENCY_ID_MOST 64 /* of what is made */

@@ -26,7 +26,7 @@
 #include <stdlib.h>
 
 #define LINK_MAIL_MAGIC 0x11A4A11u
-#define GIVE_UP_MS (INT64_C(24) * 60 * 60 * 1000)
+#define GIVE_UP_MS DAY_MS
 #define WAIT_LEAST_MS 5000
 #define WAIT_MOST_MS 60000          /* of all */
 #define WAIT_OF_MAIL_MOST_MS 600000 /* of one mail */

@@ -3,10 +3,10 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "domain/clock.h"
 
 #include <stdlib.h>
 
-#define HOUR_MS (INT64_C(3600) * 1000)
 #define ROWS_KEPT 1024
 
 #define COLUMN(name) COLUMN_##name,
@@ -15,7 +15,7 @@ enum { DELIVERY_STATS_COLUMNS(COLUMN) COLUMN_COUNT };
 _Static_assert(COLUMN_COUNT == DELIVERY_STATS_COUNTS, "a column for each class and bucket");
 
 const struct delivery_stats_step delivery_stats_steps[DELIVERY_STATS_STEPS] = {
-    {HOUR_MS / 12, 2 * HOUR_MS}, {HOUR_MS, 26 * HOUR_MS}, {6 * HOUR_MS, 30 * 24 * HOUR_MS}};
+    {HOUR_MS / 12, 2 * HOUR_MS}, {HOUR_MS, 26 * HOUR_MS}, {6 * HOUR_MS, 30 * DAY_MS}};
 
 int64_t delivery_stats_first_kept(int step, int64_t now_ms)
 {

@@ -5,7 +5,6 @@
 #include "operations/running.h"
 
 #define SPACING_MS 300000
-#define MINUTE_MS 60000
 
 static struct notice *add(struct operations *o, enum operations_topic topic, uint32_t app_no)
 {

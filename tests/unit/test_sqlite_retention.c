@@ -3,8 +3,6 @@
 
 #include "sqlite_sql.h"
 
-#define HOUR_MS (3600 * INT64_C(1000))
-
 /* The applier purges behind what it applies, and a read after a change waits for that. */
 static void change_and_wait(void)
 {

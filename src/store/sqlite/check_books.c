@@ -3,6 +3,7 @@
  * numbers accepted on the day, and by the index of late events. */
 #include "store/sqlite/sqlite_store.h"
 
+#include "domain/clock.h"
 #include "store/books.h"
 
 #include "store/sqlite/accepted.h"
@@ -134,7 +135,7 @@ static void read_events(struct books_scan *c)
                           .client_no = (uint32_t)sql_int(s, 1),
                           .lane = (enum lane_kind)sql_int(s, 2),
                           .is_test = sql_int(s, 3) != 0,
-                          .occurred_ms = (int64_t)c->day.day * 86400000,
+                          .occurred_ms = c->day.day * DAY_MS,
                           .reward_micros = sql_int(s, 5),
                           .revenue_micros = sql_int(s, 6)};
         int64_t state = sql_int(s, 4);
