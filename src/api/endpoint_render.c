@@ -3,6 +3,7 @@
 #include "api/endpoint_render.h"
 
 #include "base/check.h"
+#include "domain/gone_run.h"
 #include "services/certificate_watch.h"
 
 const char *endpoint_health_name(enum endpoint_health health)
@@ -105,9 +106,9 @@ static void print_warning(struct json_writer *w, const struct endpoint_view *v)
     struct buf text = {0};
     if (app->url[v->kind].p && (app->terms.lane_disabled[v->kind] || v->health->disabled))
         buf_printf(&text,
-                   "This receiver answered 410 to five callbacks in a row, so its callbacks wait: "
-                   "%lld now. Set the URL again (it may be the same) or enable the endpoint. "
-                   "Callbacks whose last attempt was due before that are skipped. ",
+                   "This receiver answered 410 to " GONE_RUN_TEXT ", so its callbacks wait: %lld "
+                   "now. Set the URL again (it may be the same) or enable the endpoint. Callbacks "
+                   "whose last attempt was due before that are skipped. ",
                    (long long)v->waiting);
     if (certificate_expires_soon(expires_ms, now_ms)) {
         buf_add_c(&text, "The certificate of this receiver ");

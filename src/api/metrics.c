@@ -11,6 +11,7 @@
 #include "services/books_watch.h"
 #include "services/certificate_watch.h"
 #include "services/link_mail.h"
+#include "store/leases.h"
 
 static void print_store(struct buf *to, const struct store_numbers *n, int64_t now_ms)
 {
@@ -58,7 +59,8 @@ static void print_nodes(struct buf *to, const struct store_numbers *n)
     const struct metric metrics[] = {
         {"postbackd_nodes", "gauge", "Nodes on the database whose lease runs.", n->nodes},
         {"postbackd_shards_held", "gauge", "Shards that this node delivers.", n->shards_held},
-        {"postbackd_shards", "gauge", "Shards in all: 256, of each cluster.", n->shards},
+        {"postbackd_shards", "gauge", "Shards in all: " NUMBER_AS_TEXT(SHARDS) ", of each cluster.",
+         n->shards},
         {"postbackd_shards_taken_over_total", "counter",
          "Shards that this node took over from nodes that were gone.", n->shards_taken_over},
         {"postbackd_shards_lost_total", "counter",
@@ -347,7 +349,8 @@ static void print_operations(struct buf *to, const struct operations_numbers *n)
          "Messages to partners about their endpoints that arrived.", n->sent},
         {"postbackd_operations_failed_total", "counter", "Tries of such messages that failed.",
          n->failed},
-        {"postbackd_operations_given_up_total", "counter", "Such messages given up after 24 hours.",
+        {"postbackd_operations_given_up_total", "counter",
+         "Such messages given up after " NUMBER_AS_TEXT(OPERATIONS_GIVE_UP_HOURS) " hours.",
          n->given_up},
         {"postbackd_operations_owed", "gauge", "Such messages that wait.", n->owed},
     };

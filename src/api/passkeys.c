@@ -22,6 +22,8 @@
 #define WAY_SIGN_IN "passkey"
 #define STALE "This took too long, or was begun in another browser or session. Start again."
 #define WRONG "This passkey does not sign in anybody here."
+#define PASSKEYS_MOST NUMBER_AS_TEXT(PASSKEYS_PER_USER) " passkeys, which is the most"
+#define ALL_THERE "There are " PASSKEYS_MOST ". Remove one first."
 #define NO_HOST "Passkeys need a host name, not an address. Open this page by its name."
 
 static const struct field_rule start_rules[] = {{"Password", true, false}, {"Code", true, false}};
@@ -192,7 +194,7 @@ static bool may_add(struct people_job *job)
     if (!sign_in_by_password(job->c->api, job->user->account_no))
         return job_refuse(job, 403, SIGN_IN_NO_PASSWORDS);
     if (job->user->passkey_count == PASSKEYS_PER_USER)
-        return job_refuse(job, 409, "There are 10 passkeys, which is the most. Remove one first.");
+        return job_refuse(job, 409, ALL_THERE);
     return true;
 }
 

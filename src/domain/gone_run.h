@@ -4,11 +4,14 @@
 #pragma once
 
 #include "base/check.h"
+#include "base/str.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #define GONE_RUN_DISABLES 5
+/* For sentences about it. */
+#define GONE_RUN_TEXT NUMBER_AS_TEXT(GONE_RUN_DISABLES) " callbacks in a row"
 
 struct gone_run {
     uint64_t event_nos[GONE_RUN_DISABLES];

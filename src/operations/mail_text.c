@@ -4,6 +4,7 @@
 
 #include "base/plain_text.h"
 #include "domain/clock.h"
+#include "domain/gone_run.h"
 #include "mail/mail_line.h"
 
 static const char *url_name(enum lane_kind kind)
@@ -40,7 +41,7 @@ static const char *means(const struct notice *n)
                "answers "
                "2xx.";
     case OPERATIONS_DISABLED:
-        return "It answered 410 (Gone) to five callbacks in a row. Callbacks wait until the URL is "
+        return "It answered 410 (Gone) to " GONE_RUN_TEXT ". Callbacks wait until the URL is "
                "enabled or set again.";
     case OPERATIONS_EXPIRING: return "After that day, callbacks to it fail.";
     case OPERATIONS_BOOKS_WRONG:

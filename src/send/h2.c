@@ -6,6 +6,7 @@
 #include "send/h2.h"
 
 #include "base/alloc.h"
+#include "send/receiver_answer.h"
 
 #include <nghttp2/nghttp2.h>
 #include <pthread.h>
@@ -143,7 +144,7 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const
         return 0;
     size_t size = name_n + value_n + HEADER_OVERHEAD;
     if (size > LIMIT_ATTEMPT_HEADER_BYTES - stream->head_bytes) {
-        refuse(h2, stream, "its header lines are endless");
+        refuse(h2, stream, HEADER_LINES_TOO_LONG);
         return 0;
     }
     stream->head_bytes += (uint32_t)size;

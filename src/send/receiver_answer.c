@@ -159,7 +159,7 @@ enum answer_result answer_feed(struct answer *answer, const char *p, size_t n, s
             size_t room = LIMIT_ATTEMPT_HEADER_BYTES - answer->head_bytes;
             if (room == 0) {
                 *ret_used = used;
-                answer->why = "its header lines are endless";
+                answer->why = HEADER_LINES_TOO_LONG;
                 return ANSWER_BAD;
             }
             part = part < room ? part : room;

@@ -30,6 +30,10 @@ struct answer {
     uint8_t first_bytes;
 };
 
+/* Of either version of HTTP. */
+#define HEADER_LINES_TOO_LONG                                                                      \
+    "its header lines are over " NUMBER_AS_TEXT(LIMIT_ATTEMPT_HEADER_BYTES) " bytes"
+
 enum answer_result {
     ANSWER_MORE, /* feed more */
     ANSWER_DONE, /* complete */
