@@ -4,6 +4,7 @@
  * delivery: both probes keep their status for them and say in Failures what is wrong. */
 #include "api/internal.h"
 #include "api/route.h"
+#include "domain/gone_run.h"
 #include "oidc/oidc.h"
 #include "services/books_watch.h"
 #include "services/certificate_watch.h"
@@ -19,143 +20,167 @@ static void check(struct json_writer *w, const char *name, struct str detail)
 #define REFUSAL_TOLD_MS 60000
 #define LOCAL_FAULT_TOLD_MS 60000
 
-static bool is_refusing(const struct store_numbers *n)
-{
-    return n->outcomes_set_aside > 0 || (n->sqlstate[0] && n->statement_refused_ms >= 0 &&
-                                         n->statement_refused_ms < REFUSAL_TOLD_MS);
-}
+/* --- warnings: what is not wrong yet, or only for a part of the requests -----------------------
+ */
 
-static void warn_refusing(struct json_writer *w, const struct store_numbers *n)
+struct warnings {
+    struct json_writer *w;
+    struct call *c;
+    const struct store_numbers *n;
+    bool any; /* the array is open */
+};
+
+static PRINTF_LIKE(3, 4) void warn(struct warnings *to, const char *name, const char *format, ...)
 {
     struct buf text = {0};
+    va_list args;
+    if (!to->any)
+        json_key_array(to->w, "Warnings");
+    to->any = true;
+    va_start(args, format);
+    buf_vprintf(&text, format, args);
+    va_end(args);
+    check(to->w, name, buf_str(&text));
+    buf_free(&text);
+}
+
+static void warn_certificate(struct warnings *to, const char *name, const char *whose,
+                             int64_t expires_ms)
+{
+    struct buf expiry = {0};
+    certificate_print_expiry(&expiry, expires_ms, call_now_ms(to->c));
+    warn(to, name, "%s %s", whose, buf_c(&expiry));
+    buf_free(&expiry);
+}
+
+static void warn_certificates(struct warnings *to)
+{
+    struct certificate_state s;
+    certificate_watch_get(to->c->api->options.certificates, &s);
+    if (certificate_expires_soon(s.listener_expires_ms, call_now_ms(to->c)))
+        warn_certificate(to, "listener_certificate", "The listener's certificate",
+                         s.listener_expires_ms);
+    if (s.clients_expiring > 0) {
+        struct buf whose = {0};
+        buf_printf(&whose, "Apps whose ClientCertificate expires soon: %lld. The first",
+                   (long long)s.clients_expiring);
+        warn_certificate(to, "client_certificates", buf_c(&whose), s.clients_expires_ms);
+        buf_free(&whose);
+    }
+}
+
+static void warn_replica(struct warnings *to)
+{
+    if (to->n->replica == STORE_REPLICA_AWAY)
+        warn(to, "read_replica",
+             "The read replica does not answer, or is none of this store: reports and the log are "
+             "read at the primary. The log says why.");
+    else if (to->n->replica == STORE_REPLICA_BEHIND)
+        warn(to, "read_replica",
+             "The read replica is further behind than --read-replica-max-lag: reports and the log "
+             "are read at the primary.");
+}
+
+static void warn_disabled(struct warnings *to)
+{
+    int64_t count = directory_count_disabled_endpoints(to->c->api->options.directory);
+    if (count > 0)
+        warn(to, "endpoints_disabled",
+             "Callback endpoints that answered 410 to " GONE_RUN_TEXT " and are disabled: %lld. "
+             "Their callbacks wait until their URLs are set again or they are enabled.",
+             (long long)count);
+}
+
+static void warn_clusters(struct warnings *to)
+{
+    if (to->n->clusters_away > 0)
+        warn(to, "clusters",
+             "Of %lld clusters %lld cannot be written: accounts of those are refused events and "
+             "reports with 503, those of the others are not.",
+             (long long)to->n->clusters, (long long)to->n->clusters_away);
+}
+
+static void warn_refusing(struct warnings *to)
+{
+    const struct store_numbers *n = to->n;
+    struct buf refused = {0};
+    bool is_recent =
+        n->sqlstate[0] && n->statement_refused_ms >= 0 && n->statement_refused_ms < REFUSAL_TOLD_MS;
+    if (n->outcomes_set_aside == 0 && !is_recent)
+        return;
     if (n->sqlstate[0])
-        buf_printf(&text,
+        buf_printf(&refused,
                    "The database refused a statement %lld s ago (SQLSTATE %s). What it refuses is "
                    "answered 503, or rejected; everything else goes on. The log says what it was "
                    "(statement_refused). ",
                    (long long)n->statement_refused_ms / 1000, n->sqlstate);
-    buf_printf(&text, "%lld outcomes of attempts are retried until they are recorded.",
-               (long long)n->outcomes_set_aside);
-    check(w, "database_refuses", buf_str(&text));
-    buf_free(&text);
+    warn(to, "database_refuses", "%s%lld outcomes of attempts are retried until they are recorded.",
+         buf_c(&refused), (long long)n->outcomes_set_aside);
+    buf_free(&refused);
 }
 
-static void warn_damaged(struct json_writer *w, const struct store_numbers *n)
+static void warn_damaged(struct warnings *to)
 {
-    struct buf text = {0};
-    buf_printf(&text,
-               "The store's files are damaged at %lld places, so %s. Look at the disk; the "
-               "operators' page scrub.md says what to do.",
-               (long long)n->scrub_damaged, n->scrub_example);
-    check(w, "store_damaged", buf_str(&text));
-    buf_free(&text);
+    if (to->n->scrub_damaged > 0)
+        warn(to, "store_damaged",
+             "The store's files are damaged at %lld places, so %s. Look at the disk; the "
+             "operators' page scrub.md says what to do.",
+             (long long)to->n->scrub_damaged, to->n->scrub_example);
 }
 
-static void warn_providers(struct json_writer *w, size_t down, struct str name)
+static void warn_providers(struct warnings *to)
 {
-    struct buf text = {0};
-    buf_printf(&text,
-               "Identity providers that did not answer when they were asked last: %zu (%.*s). "
-               "Nobody signs in by them until they do. Each is asked again at the first sign-in "
-               "after %d s at most. The log says what went wrong (sign_in_refused).",
-               down, STR_ARG(name), OIDC_PAUSE_LONGEST_MS / 1000);
-    check(w, "identity_providers", buf_str(&text));
-    buf_free(&text);
+    struct str name = STR_NONE;
+    size_t down = oidc_count_down(to->c->api->options.oidc, &to->c->r->arena, &name);
+    if (down > 0)
+        warn(to, "identity_providers",
+             "Identity providers that did not answer when they were asked last: %zu (%.*s). "
+             "Nobody signs in by them until they do. Each is asked again at the first sign-in "
+             "after %d s at most. The log says what went wrong (sign_in_refused).",
+             down, STR_ARG(name), OIDC_PAUSE_LONGEST_MS / 1000);
 }
 
-/* 0: none of late. */
-static enum local_fault latest_local_fault(struct call *c, struct delivery_numbers *ret)
+/* LOCAL_FAULT_NONE: none of late. */
+static enum local_fault latest_local_fault(int64_t now_ms, const struct delivery_numbers *n)
 {
     enum local_fault latest = LOCAL_FAULT_NONE;
-    delivery_get_numbers(c->api->options.delivery, ret);
-    int64_t latest_ms = call_now_ms(c) - LOCAL_FAULT_TOLD_MS;
+    int64_t latest_ms = now_ms - LOCAL_FAULT_TOLD_MS;
     for (int f = LOCAL_FAULT_NONE + 1; f < LOCAL_FAULTS; f++) {
-        if (ret->local_fault_ms[f] <= latest_ms)
+        if (n->local_fault_ms[f] <= latest_ms)
             continue;
         latest = (enum local_fault)f;
-        latest_ms = ret->local_fault_ms[f];
+        latest_ms = n->local_fault_ms[f];
     }
     return latest;
 }
 
-static void warn_local_fault(struct json_writer *w, enum local_fault fault,
-                             const struct delivery_numbers *n)
+static void warn_local_fault(struct warnings *to)
 {
-    struct buf text = {0};
-    buf_printf(&text,
-               "Callbacks cannot be sent because of a fault of this machine. %s They wait, and no "
-               "endpoint is suspended for this. %s Attempts that were not made: %lld.",
-               local_fault_text(fault), local_fault_fix(fault), (long long)n->local_faults[fault]);
-    check(w, "local_fault", buf_str(&text));
-    buf_free(&text);
+    struct delivery_numbers n;
+    delivery_get_numbers(to->c->api->options.delivery, &n);
+    enum local_fault fault = latest_local_fault(call_now_ms(to->c), &n);
+    if (fault != LOCAL_FAULT_NONE)
+        warn(to, "local_fault",
+             "Callbacks cannot be sent because of a fault of this machine. %s They wait, and no "
+             "endpoint is suspended for this. %s Attempts that were not made: %lld.",
+             local_fault_text(fault), local_fault_fix(fault), (long long)n.local_faults[fault]);
 }
 
-/* What is not wrong yet, but will be in days; and what is wrong for a part of the requests. */
-static void warn(struct json_writer *w, struct call *c, const struct store_numbers *n)
+static void print_warnings(struct json_writer *w, struct call *c, const struct store_numbers *n)
 {
-    struct certificate_state s;
-    int64_t now_ms = call_now_ms(c);
-    struct buf text = {0};
-    certificate_watch_get(c->api->options.certificates, &s);
-    bool listener = certificate_expires_soon(s.listener_expires_ms, now_ms);
-    bool clusters = n->clusters_away > 0;
-    int64_t disabled = directory_count_disabled_endpoints(c->api->options.directory);
-    struct str provider = STR_NONE;
-    size_t providers = oidc_count_down(c->api->options.oidc, &c->r->arena, &provider);
-    struct delivery_numbers delivery;
-    enum local_fault fault = latest_local_fault(c, &delivery);
-    bool replica = n->replica == STORE_REPLICA_AWAY || n->replica == STORE_REPLICA_BEHIND;
-    if (!listener && s.clients_expiring == 0 && !replica && !clusters && disabled == 0 &&
-        !is_refusing(n) && n->scrub_damaged == 0 && providers == 0 && !fault)
-        return;
-    json_key_array(w, "Warnings");
-    if (listener) {
-        buf_add_c(&text, "The listener's certificate ");
-        certificate_print_expiry(&text, s.listener_expires_ms, now_ms);
-        check(w, "listener_certificate", buf_str(&text));
-    }
-    if (s.clients_expiring > 0) {
-        buf_clear(&text);
-        buf_printf(&text, "Apps whose ClientCertificate expires soon: %lld. The first ",
-                   (long long)s.clients_expiring);
-        certificate_print_expiry(&text, s.clients_expires_ms, now_ms);
-        check(w, "client_certificates", buf_str(&text));
-    }
-    if (replica)
-        check(w, "read_replica",
-              n->replica == STORE_REPLICA_AWAY
-                  ? STR("The read replica does not answer, or is none of this store: reports and "
-                        "the log are read at the primary. The log says why.")
-                  : STR("The read replica is further behind than --read-replica-max-lag: reports "
-                        "and the log are read at the primary."));
-    if (disabled > 0) {
-        buf_clear(&text);
-        buf_printf(&text,
-                   "Callback endpoints that answered 410 to five callbacks in a row and are "
-                   "disabled: %lld. Their callbacks wait until their URLs are set again or they "
-                   "are enabled.",
-                   (long long)disabled);
-        check(w, "endpoints_disabled", buf_str(&text));
-    }
-    if (clusters) {
-        buf_clear(&text);
-        buf_printf(&text,
-                   "Of %lld clusters %lld cannot be written: accounts of those are refused events "
-                   "and reports with 503, those of the others are not.",
-                   (long long)n->clusters, (long long)n->clusters_away);
-        check(w, "clusters", buf_str(&text));
-    }
-    if (is_refusing(n))
-        warn_refusing(w, n);
-    if (n->scrub_damaged > 0)
-        warn_damaged(w, n);
-    if (providers > 0)
-        warn_providers(w, providers, provider);
-    if (fault)
-        warn_local_fault(w, fault, &delivery);
-    json_end_array(w);
-    buf_free(&text);
+    static void (*const each[])(struct warnings * to) = {
+        warn_certificates, warn_replica, warn_disabled,  warn_clusters,
+        warn_refusing,     warn_damaged, warn_providers, warn_local_fault,
+    };
+    struct warnings to = {.w = w, .c = c, .n = n};
+    for (size_t i = 0; i < ARRAY_LEN(each); i++)
+        each[i](&to);
+    if (to.any)
+        json_end_array(w);
 }
+
+/* --- the answers -------------------------------------------------------------------------------
+ */
 
 static void answer_probe(struct call *c, const char *good)
 {
@@ -174,7 +199,7 @@ static void answer_probe(struct call *c, const char *good)
             check(w, "books", str_of(books.wrong_example));
         json_end_array(w);
     }
-    warn(w, c, &n);
+    print_warnings(w, c, &n);
     call_end_object(c, 200);
 }
 
