@@ -28,7 +28,7 @@ static const char *says(const struct notice *n)
     case OPERATIONS_BOOKS_WRONG:
     case OPERATIONS_STATEMENT_READY: break;
     case OPERATIONS_WELL:
-        return n->topic == OPERATIONS_OF_CERTIFICATE ? "has a new certificate" : "works again";
+        return topic_of(n->topic)->has_certificate ? "has a new certificate" : "works again";
     }
     UNREACHABLE();
 }
@@ -47,8 +47,8 @@ static const char *means(const struct notice *n)
     case OPERATIONS_BOOKS_WRONG:
     case OPERATIONS_STATEMENT_READY: break;
     case OPERATIONS_WELL:
-        return n->topic == OPERATIONS_OF_CERTIFICATE ? "There is nothing to do."
-                                                     : "Waiting callbacks are being sent.";
+        return topic_of(n->topic)->has_certificate ? "There is nothing to do."
+                                                   : "Waiting callbacks are being sent.";
     }
     UNREACHABLE();
 }
@@ -64,7 +64,7 @@ static void print_time(struct buf *to, const char *name, int64_t ms)
 
 static void print_endpoint(struct buf *to, const struct notice *n, const struct app *app)
 {
-    bool has_health = n->topic != OPERATIONS_OF_CERTIFICATE;
+    bool has_health = topic_of(n->topic)->has_health;
     struct buf url = {0};
     if (app->url[n->kind].p)
         url_print_masked(&url, app->url[n->kind]);
@@ -139,15 +139,12 @@ static void print_statement(struct buf *to, const struct notice *n, const struct
 void mail_text_print(struct buf *to, const struct notice *n, const struct partner *partner,
                      const struct app *app, struct str public_url)
 {
-    if (n->topic == OPERATIONS_OF_BOOKS) {
-        print_books(to, n);
-    } else if (n->topic == OPERATIONS_OF_LISTENER) {
-        print_listener(to, n);
-    } else if (is_of_client_certificate(n->topic)) {
-        print_client_certificate(to, n, app);
-    } else if (n->topic == OPERATIONS_OF_STATEMENT) {
-        print_statement(to, n, partner);
-    } else {
+    switch (topic_of(n->topic)->subject) {
+    case SUBJECT_BOOKS: print_books(to, n); break;
+    case SUBJECT_LISTENER: print_listener(to, n); break;
+    case SUBJECT_APP: print_client_certificate(to, n, app); break;
+    case SUBJECT_ACCOUNT: print_statement(to, n, partner); break;
+    case SUBJECT_ENDPOINT:
         buf_printf(to, "%.*s: the %s %s\n", STR_ARG(app->id), url_name(n->kind), says(n));
         buf_printf(to, "The %s of the app %.*s %s. %s\n\n", url_name(n->kind), STR_ARG(app->id),
                    says(n), means(n));

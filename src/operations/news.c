@@ -36,7 +36,7 @@ struct notice *operations_find(const struct operations *o, const struct operatio
 bool notice_is_limited(const struct notice *n)
 {
     /* Of statements there is one of an account; people_mail.c has a limit of its own. */
-    return n->topic != OPERATIONS_OF_STATEMENT && n->channel != OPERATIONS_TO_PERSON;
+    return topic_of(n->topic)->subject != SUBJECT_ACCOUNT && n->channel != OPERATIONS_TO_PERSON;
 }
 
 void operations_add(struct operations *o, struct notice *n)
@@ -59,7 +59,7 @@ void notice_take(struct notice *n, const struct operations_event *e)
         n->month = e->month;
         n->told = OPERATIONS_WELL; /* of that month nothing */
     }
-    if (e->expires_ms || is_of_client_certificate(e->topic))
+    if (e->expires_ms || topic_of(e->topic)->subject == SUBJECT_APP)
         n->expires_ms = e->expires_ms;
     if (e->error_ms) {
         n->class = e->class;
@@ -77,7 +77,7 @@ static void take_news(struct operations *o, const struct operations_event *e,
     struct notice *n = operations_find(o, e, channel);
     if (!n) {
         if (e->state == OPERATIONS_WELL ||
-            (e->topic != OPERATIONS_OF_STATEMENT && o->count >= NOTICES_MOST) ||
+            (topic_of(e->topic)->subject != SUBJECT_ACCOUNT && o->count >= NOTICES_MOST) ||
             !recipient_is_wanted(&o->options, e, channel))
             return;
         n = notice_new(o, e->topic, channel, e->account_no, e->app_no, e->kind);

@@ -19,7 +19,7 @@ void notice_name(const struct notice *as, enum operations_channel channel, uint3
                  char ret[NOTICE_OBJECT_BYTES])
 {
     int used;
-    if (as->topic == OPERATIONS_OF_STATEMENT)
+    if (topic_of(as->topic)->subject == SUBJECT_ACCOUNT)
         used = snprintf(ret, NOTICE_OBJECT_BYTES, "a%u-%d-%d", as->account_no, as->topic, channel);
     else if (as->node[0])
         used = snprintf(ret, NOTICE_OBJECT_BYTES, "n%016" PRIx64 "-%d-%d",
@@ -109,19 +109,10 @@ void notice_print_month(struct buf *to, const struct notice *n)
 const char *notice_type(enum operations_topic topic, enum operations_state state)
 {
     switch (state) {
-    case OPERATIONS_WELL:
-        return topic == OPERATIONS_OF_HEALTH || topic == OPERATIONS_OF_DISABLED
-                   ? "endpoint.recovered"
-               : topic == OPERATIONS_OF_CERTIFICATE ? "endpoint.certificate_renewed"
-               : topic == OPERATIONS_OF_LISTENER    ? "server.certificate_renewed"
-               : is_of_client_certificate(topic)    ? "app.certificate_renewed"
-                                                    : "books.hold_again";
+    case OPERATIONS_WELL: return topic_of(topic)->type_when_well;
     case OPERATIONS_SUSPENDED: return "endpoint.suspended";
     case OPERATIONS_DISABLED: return "endpoint.disabled";
-    case OPERATIONS_EXPIRING:
-        return topic == OPERATIONS_OF_LISTENER   ? "server.certificate_expiring"
-               : is_of_client_certificate(topic) ? "app.certificate_expiring"
-                                                 : "endpoint.certificate_expiring";
+    case OPERATIONS_EXPIRING: return topic_of(topic)->type_when_expiring;
     case OPERATIONS_BOOKS_WRONG: return "books.wrong";
     case OPERATIONS_STATEMENT_READY: return "statement.ready";
     }
@@ -186,9 +177,9 @@ static bool read_members(struct notice *n, const struct json *object)
                                                           OPERATIONS_CHANNELS - 1, &good);
     if (n->channel == OPERATIONS_TO_PERSON)
         n->user_no = (uint32_t)json_member_int(object, "User", 1, UINT32_MAX, &good);
-    bool has_account = n->topic != OPERATIONS_OF_BOOKS && n->topic != OPERATIONS_OF_LISTENER,
-         has_app = has_account && n->topic != OPERATIONS_OF_STATEMENT,
-         has_kind = has_app && !is_of_client_certificate(n->topic);
+    enum topic_subject subject = topic_of(n->topic)->subject;
+    bool has_kind = subject == SUBJECT_ENDPOINT, has_app = has_kind || subject == SUBJECT_APP,
+         has_account = has_app || subject == SUBJECT_ACCOUNT;
     n->account_no = (uint32_t)json_member_int(object, "Account", has_account, UINT32_MAX, &good);
     n->app_no = (uint32_t)json_member_int(object, "App", has_app, UINT32_MAX, &good);
     n->kind = (enum lane_kind)json_member_int(object, "Kind", has_kind, LANE_LAST, &good);
@@ -196,7 +187,7 @@ static bool read_members(struct notice *n, const struct json *object)
     n->told =
         (enum operations_state)json_member_int(object, "Told", 0, OPERATIONS_STATES - 1, &good);
     n->expires_ms = json_member_int(object, "Expires", 0, INT64_MAX, &good);
-    if (n->topic == OPERATIONS_OF_STATEMENT)
+    if (subject == SUBJECT_ACCOUNT)
         n->month =
             (int32_t)json_member_int(object, "Month", CLOCK_FIRST_DAY, CLOCK_LAST_DAY, &good);
     n->since_ms = json_member_int(object, "Since", 0, INT64_MAX, &good);
@@ -269,7 +260,7 @@ static void make_id(struct notice *n, struct env *env)
     static const char digits[] = "0123456789abcdef";
     uint8_t random[16];
     env_random(env, random, sizeof random);
-    if (n->topic == OPERATIONS_OF_STATEMENT)
+    if (topic_of(n->topic)->subject == SUBJECT_ACCOUNT)
         make_statement_key(n, random);
     memcpy(n->id, "ops_", 4);
     for (size_t i = 0; i < sizeof random; i++) {
@@ -304,17 +295,18 @@ static void print_health(struct json_writer *w, const struct notice *n, const st
 static void print_webhook(struct buf *to, const struct notice *n, const struct partner *partner,
                           const struct app *app, int64_t wall_ms)
 {
+    const struct topic *topic = topic_of(n->topic);
     struct json_writer w;
     json_write_to(&w, to);
     json_object(&w);
     json_key_c(&w, "Type", notice_type(n->topic, n->is));
     json_key_c(&w, "MessageId", n->id);
     json_key_time(&w, "Timestamp", wall_ms);
-    if (n->topic == OPERATIONS_OF_BOOKS) {
+    if (topic->subject == SUBJECT_BOOKS) {
         json_key_time_or_null(&w, "Since", n->since_ms);
         json_key_c(&w, "Detail", n->is == OPERATIONS_WELL ? "All books balance." : n->detail);
     }
-    if (n->topic == OPERATIONS_OF_STATEMENT) {
+    if (topic->subject == SUBJECT_ACCOUNT) {
         struct buf month = {0};
         ASSERT(partner);
         notice_print_month(&month, n);
@@ -331,10 +323,9 @@ static void print_webhook(struct buf *to, const struct notice *n, const struct p
         print_endpoint(&w, n, app);
     if (n->node[0])
         json_key_c(&w, "Node", n->node);
-    if (n->topic == OPERATIONS_OF_CERTIFICATE || n->topic == OPERATIONS_OF_LISTENER ||
-        is_of_client_certificate(n->topic))
+    if (topic->has_certificate)
         json_key_time_or_null(&w, "CertificateExpiresAt", n->expires_ms);
-    if (n->topic == OPERATIONS_OF_HEALTH || n->topic == OPERATIONS_OF_DISABLED)
+    if (topic->has_health)
         print_health(&w, n, app);
     json_end_object(&w);
 }
@@ -347,7 +338,7 @@ void notice_compose(struct notice *n, const struct partner *partner, const struc
     buf_clear(&n->body);
     if (notice_is_mail(n))
         mail_text_print(&n->body, n, partner, app, public_url);
-    else if (partner && !is_operators_topic(n->topic) && partner->operations_format)
+    else if (partner && !topic_of(n->topic)->is_operators && partner->operations_format)
         chat_text_print(&n->body, n, partner, app, public_url, partner->operations_format);
     else
         print_webhook(&n->body, n, partner, app, env_wall_ms(env));

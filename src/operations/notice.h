@@ -5,7 +5,7 @@
 
 #include "domain/clock.h"
 #include "domain/email.h"
-#include "operations/operations.h"
+#include "operations/topic.h"
 
 #define NOTICE_MAGIC 0x07071CE5u
 /* A message is tried for so long, by the monotonic clock. How long an earlier process has tried it
@@ -104,20 +104,9 @@ void mail_text_print(struct buf *to, const struct notice *n, const struct partne
 /* The same as JSON, for a chat; the format is not OPERATIONS_STANDARD. */
 void chat_text_print(struct buf *to, const struct notice *n, const struct partner *partner,
                      const struct app *app, struct str public_url, enum operations_format format);
-static inline bool is_of_client_certificate(enum operations_topic topic)
-{
-    return topic == OPERATIONS_OF_CLIENT_CERTIFICATE ||
-           topic == OPERATIONS_OF_CLIENT_CERTIFICATE_OPERATORS;
-}
-/* Whether it goes to the operator, and to no partner. */
-static inline bool is_operators_topic(enum operations_topic topic)
-{
-    return topic == OPERATIONS_OF_BOOKS || topic == OPERATIONS_OF_DISABLED ||
-           topic == OPERATIONS_OF_LISTENER || topic == OPERATIONS_OF_CLIENT_CERTIFICATE_OPERATORS;
-}
 /* Whether what it says goes by e-mail. */
 bool notice_is_mail(const struct notice *n);
 /* "2026-07" */
 void notice_print_month(struct buf *to, const struct notice *n);
-/* "endpoint.suspended" */
+/* "endpoint.suspended"; NULL: the topic has no such state */
 const char *notice_type(enum operations_topic topic, enum operations_state state);

@@ -210,7 +210,7 @@ static void waiting_known(struct task *task)
 static void ask_waiting(struct notice *n)
 {
     struct operations *o = n->operations;
-    if (n->topic != OPERATIONS_OF_HEALTH && n->topic != OPERATIONS_OF_DISABLED) {
+    if (!topic_of(n->topic)->has_health) {
         n->waiting.status = STORE_OK;
         compose(n);
         return;

@@ -147,7 +147,7 @@ static void drop(struct notice *n)
  * month before ends first. */
 static bool is_news(const struct notice *n, const struct operations_event *e)
 {
-    return n->topic == OPERATIONS_OF_STATEMENT
+    return topic_of(n->topic)->subject == SUBJECT_ACCOUNT
                ? e->month > n->month && n->step == NOTICE_IDLE && !n->saving
                : e->state != n->is;
 }

@@ -19,22 +19,12 @@ static void take_secrets(struct recipient *ret, const struct partner *partner, i
 
 uint32_t recipient_account(enum operations_topic topic, uint32_t account_no)
 {
-    return is_operators_topic(topic) ? 0 : account_no;
+    return topic_of(topic)->is_operators ? 0 : account_no;
 }
 
 enum mail_about recipient_about(enum operations_topic topic)
 {
-    switch (topic) {
-    case OPERATIONS_OF_HEALTH:
-    case OPERATIONS_OF_DISABLED: return MAIL_ABOUT_ENDPOINTS;
-    case OPERATIONS_OF_CERTIFICATE:
-    case OPERATIONS_OF_CLIENT_CERTIFICATE:
-    case OPERATIONS_OF_CLIENT_CERTIFICATE_OPERATORS:
-    case OPERATIONS_OF_LISTENER: return MAIL_ABOUT_CERTIFICATES;
-    case OPERATIONS_OF_BOOKS: return MAIL_ABOUT_BOOKS;
-    case OPERATIONS_OF_STATEMENT: return MAIL_ABOUT_STATEMENTS;
-    }
-    UNREACHABLE();
+    return topic_of(topic)->about;
 }
 
 /* Absent: nobody. The partner is looked up; NULL where the operator is meant. */
@@ -44,7 +34,7 @@ static struct str address_of(const struct operations_options *options, enum oper
     bool by_mail = channel == OPERATIONS_BY_MAIL;
     if (channel == OPERATIONS_TO_PEOPLE || (by_mail && !options->mailer))
         return STR_NONE;
-    if (is_operators_topic(topic))
+    if (topic_of(topic)->is_operators)
         return by_mail ? options->operator_email : options->operator_url;
     if (!partner || !partner->enabled)
         return STR_NONE;
@@ -66,7 +56,7 @@ static struct user *user_of(const struct operations_options *options, const stru
 
 static bool is_account_open(const struct operations_options *options, const struct notice *n)
 {
-    if (is_operators_topic(n->topic))
+    if (topic_of(n->topic)->is_operators)
         return true;
     struct partner *partner = directory_partner_by_no(options->directory, n->account_no);
     bool is = partner && partner->enabled;
@@ -103,7 +93,7 @@ void recipient_find(struct recipient *ret, const struct operations_options *opti
         find_person(ret, options, n);
         return;
     }
-    struct partner *partner = is_operators_topic(n->topic)
+    struct partner *partner = topic_of(n->topic)->is_operators
                                   ? NULL
                                   : directory_partner_by_no(options->directory, n->account_no);
     struct str to = address_of(options, n->topic, n->channel, partner);
@@ -123,7 +113,7 @@ bool recipient_is_same(const struct notice *a, const struct notice *b)
     if (a->channel == OPERATIONS_TO_PERSON)
         return a->channel == b->channel && a->user_no == b->user_no;
     return a->account_no == b->account_no && a->channel == b->channel &&
-           is_operators_topic(a->topic) == is_operators_topic(b->topic);
+           topic_of(a->topic)->is_operators == topic_of(b->topic)->is_operators;
 }
 
 bool recipient_shares_seat(const struct notice *a, const struct notice *b)
@@ -171,7 +161,7 @@ bool recipient_is_wanted(const struct operations_options *options, const struct 
 {
     if (channel == OPERATIONS_TO_PEOPLE)
         return options->mailer && has_reader(options, e);
-    struct partner *partner = is_operators_topic(e->topic)
+    struct partner *partner = topic_of(e->topic)->is_operators
                                   ? NULL
                                   : directory_partner_by_no(options->directory, e->account_no);
     bool wanted = address_of(options, e->topic, channel, partner).p != NULL;
