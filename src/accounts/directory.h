@@ -5,7 +5,7 @@
 
 #include "accounts/accounts.h"
 
-/* The numbers are those of the store's object kinds. */
+/* The numbers are those of the store's object kinds, which services/control.h asserts. */
 enum account_kind {
     ACCOUNT_PARTNER = 1,
     ACCOUNT_APP = 2,

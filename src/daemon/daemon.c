@@ -43,6 +43,16 @@
 
 /* --- start ---------------------------------------------------------------------------------- */
 
+static struct object_owners object_owners(const struct daemon *d)
+{
+    return (struct object_owners){.directory = d->directory,
+                                  .accounts = d->accounts,
+                                  .people = d->people,
+                                  .recoveries = d->recoveries,
+                                  .idempotency = d->idempotency,
+                                  .operations = d->operations};
+}
+
 static bool load_accounts(struct daemon *d, char **ret_why)
 {
     struct accounts_options options = {
@@ -77,14 +87,8 @@ static bool load_accounts(struct daemon *d, char **ret_why)
         .spacing_ms = d->options.operations_spacing_ms,
         .daily_minute = d->options.daily_mail_minute,
     });
-    bool good = load_objects(&(struct object_owners){.store = d->store,
-                                                     .directory = d->directory,
-                                                     .accounts = d->accounts,
-                                                     .people = d->people,
-                                                     .recoveries = d->recoveries,
-                                                     .idempotency = d->idempotency,
-                                                     .operations = d->operations},
-                             ret_why);
+    struct object_owners owners = object_owners(d);
+    bool good = load_objects(d->store, &owners, ret_why);
     if (!good && !has_key)
         master_key_file_unmake(d->options.store_directory);
     if (good && d->options.operator_key.p)
@@ -239,13 +243,9 @@ static void watch_store(struct daemon *d)
     d->peer_changes = (struct peer_changes){
         .api = d->api,
         .executor = loop_executor(d->loop_threads[0].loop),
-        .directory = d->directory,
-        .accounts = d->accounts,
-        .people = d->people,
+        .owners = object_owners(d),
         .delivery = d->delivery,
         .control = d->control,
-        .recoveries = d->recoveries,
-        .operations = d->operations,
     };
     peer_changes_watch(&d->peer_changes, d->store);
 }

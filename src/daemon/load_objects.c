@@ -14,29 +14,6 @@ struct loading {
     struct str why; /* of the refusal; absent: none */
 };
 
-static bool read_object(struct loading *l, enum object_kind kind, struct str id,
-                        struct str document, struct str *ret_why)
-{
-    const struct object_owners *o = l->owners;
-    *ret_why = STR("its document is damaged");
-    switch (kind) {
-    case OBJECT_RECOVERY: return recoveries_load(o->recoveries, document);
-    case OBJECT_NOTICE: return operations_load(o->operations, document);
-    case OBJECT_IDEMPOTENCY_KEY: return idempotency_refresh(o->idempotency, id, document);
-    case OBJECT_USER:
-    case OBJECT_SESSION: return people_load(o->people, &l->arena, kind, id, document, ret_why);
-    case OBJECT_PARTNER:
-    case OBJECT_APP:
-    case OBJECT_CLIENT:
-    case OBJECT_KEY:
-        return accounts_load(o->accounts, &l->arena, (enum account_kind)kind, id, document,
-                             ret_why);
-    case OBJECT_AUDIT:
-    case OBJECT_MARK: break; /* never visited */
-    }
-    UNREACHABLE();
-}
-
 static void log_left_out(enum object_kind kind, struct str id, struct str why)
 {
     log_error("object_left_out", LOG_INT("kind", kind), LOG_STR("id", id), LOG_STR("why", why),
@@ -46,8 +23,9 @@ static void log_left_out(enum object_kind kind, struct str id, struct str why)
 static void load_object(void *context, enum object_kind kind, struct str id, struct str document)
 {
     struct loading *l = context;
+    const struct object_part object = {kind, id, document};
     struct str why;
-    if (l->why.p || read_object(l, kind, id, document, &why))
+    if (l->why.p || object_give(l->owners, OBJECT_AT_START, &l->arena, &object, &why))
         return;
     if (kind == OBJECT_PARTNER || kind == OBJECT_APP || kind == OBJECT_CLIENT)
         l->why = why;
@@ -64,10 +42,10 @@ static void leave_out_orphans(struct loading *l)
         log_left_out(kind, id, why);
 }
 
-bool load_objects(const struct object_owners *owners, char **ret_why)
+bool load_objects(struct store *store, const struct object_owners *owners, char **ret_why)
 {
     struct loading l = {.owners = owners};
-    store_visit_objects(owners->store, load_object, &l);
+    store_visit_objects(store, load_object, &l);
     bool good = !l.why.p && accounts_loaded(owners->accounts, &l.arena, &l.why);
     if (good)
         leave_out_orphans(&l);

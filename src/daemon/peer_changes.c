@@ -52,7 +52,7 @@ void peer_changes_watch(struct peer_changes *e, struct store *store)
 
 static void refresh_app(struct peer_changes *e, struct str id)
 {
-    struct app *app = directory_app(e->directory, id);
+    struct app *app = directory_app(e->owners.directory, id);
     if (!app)
         return;
     delivery_app_changed(e->delivery, app->app_no);
@@ -62,28 +62,8 @@ static void refresh_app(struct peer_changes *e, struct str id)
 void peer_changes_refresh(struct peer_changes *e, struct arena *arena,
                           const struct object_part *object)
 {
-    struct str why = STR_NONE;
-    bool good = true;
-    switch (object->kind) {
-    case OBJECT_RECOVERY: recoveries_refresh(e->recoveries, object->id, object->document); break;
-    case OBJECT_NOTICE: operations_refresh(e->operations, object->id, object->document); break;
-    case OBJECT_IDEMPOTENCY_KEY:
-        good = idempotency_refresh(control_idempotency(e->control), object->id, object->document);
-        break;
-    case OBJECT_USER:
-    case OBJECT_SESSION:
-        good = people_refresh(e->people, arena, object->kind, object->id, object->document, &why);
-        break;
-    case OBJECT_PARTNER:
-    case OBJECT_APP:
-    case OBJECT_CLIENT:
-    case OBJECT_KEY:
-        good = accounts_refresh(e->accounts, arena, (enum account_kind)object->kind, object->id,
-                                object->document, &why);
-        break;
-    case OBJECT_AUDIT:
-    case OBJECT_MARK: UNREACHABLE(); /* are in no feed */
-    }
+    struct str why;
+    bool good = object_give(&e->owners, OBJECT_CHANGED, arena, object, &why);
     if (object->kind == OBJECT_APP)
         refresh_app(e, object->id);
     if (!good)

@@ -1,23 +1,17 @@
 /* Changes by other nodes on the same store, passed on to the parts of this one. */
 #pragma once
 
+#include "daemon/object_owners.h"
 #include "delivery/delivery.h"
-#include "operations/operations.h"
-#include "people/people.h"
 #include "services/control.h"
-#include "services/recovery.h"
 
 struct peer_changes {
     struct store_watcher watcher;
     struct api *api;
     struct executor *executor; /* a loop's */
-    struct directory *directory;
-    struct accounts *accounts;
-    struct people *people;
+    struct object_owners owners;
     struct delivery *delivery;
     struct control *control;
-    struct recoveries *recoveries;
-    struct operations *operations;
 };
 
 /* Until store_watch with another. */

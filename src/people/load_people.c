@@ -3,73 +3,25 @@
 #include "accounts/entry.h"
 #include "people/people_state.h"
 
-static bool fail(struct arena *arena, struct str id, struct str why, struct str *ret_why)
-{
-    *ret_why = arena_print(arena, "stored entry %.*s: %.*s", STR_ARG(id), STR_ARG(why));
-    return false;
-}
-
-static bool take_user(struct people *p, struct user *u, struct str *ret_why)
+static bool is_unique(struct people *p, const struct user *u)
 {
     struct user *by_id = people_user(p, u->id);
     struct user *by_email = people_user_by_email(p, u->account_no, u->email);
-    bool good = !by_id && !by_email;
+    bool is = !by_id && !by_email;
     user_unref(by_id);
     user_unref(by_email);
-    if (good)
-        people_put_user(p, u);
-    else
-        *ret_why = STR("another user has its id, or its email in the same account");
-    return good;
+    return is;
 }
 
-static bool load(struct people *p, struct arena *arena, enum object_kind kind, struct str id,
-                 struct str document, struct str *ret_why)
+/* Puts one entry into the registry. A new user must have an id and an email that no other has;
+ * otherwise the entry replaces the one with its id. */
+static bool read_entry(struct people *p, struct arena *arena, enum object_kind kind,
+                       struct str document, bool is_new, struct str *ret_why)
 {
-    struct json *v = NULL;
-    struct str why = STR_NONE;
-    struct user *u = NULL;
-    struct session *s = NULL;
-    if (!json_parse(arena, document, &v, &why))
-        return fail(arena, id, why, ret_why);
-    if (kind == OBJECT_SESSION) {
-        if (!session_read_document(arena, v, &s, &why))
-            return fail(arena, id, why, ret_why);
-        people_put_session(p, s);
-        return true;
-    }
-    ASSERT(kind == OBJECT_USER);
-    if (user_read_document(arena, v, &p->options.vault, &u, &why) && take_user(p, u, &why))
-        return true;
-    user_unref(u);
-    return fail(arena, id, why, ret_why);
-}
-
-bool people_load(struct people *p, struct arena *arena, enum object_kind kind, struct str id,
-                 struct str document, struct str *ret_why)
-{
-    CHECK_MAGIC(p, PEOPLE_MAGIC);
-    bool good = load(p, arena, kind, id, document, ret_why);
-    if (!good && kind == OBJECT_USER)
-        p->users_left_out = true;
-    return good;
-}
-
-bool people_refresh(struct people *p, struct arena *arena, enum object_kind kind, struct str id,
-                    struct str document, struct str *ret_why)
-{
-    CHECK_MAGIC(p, PEOPLE_MAGIC);
     struct json *v = NULL;
     struct user *u = NULL;
     struct session *s = NULL;
     ASSERT(kind == OBJECT_USER || kind == OBJECT_SESSION);
-    if (!document.p) {
-        if (kind == OBJECT_USER)
-            people_remove_user(p, id);
-        else
-            people_remove_session(p, id);
-        return true;
-    }
     if (!json_parse(arena, document, &v, ret_why))
         return false;
     if (kind == OBJECT_SESSION) {
@@ -80,8 +32,40 @@ bool people_refresh(struct people *p, struct arena *arena, enum object_kind kind
     }
     if (!user_read_document(arena, v, &p->options.vault, &u, ret_why))
         return false;
+    if (is_new && !is_unique(p, u)) {
+        *ret_why = STR("another user has its id, or its email in the same account");
+        user_unref(u);
+        return false;
+    }
     people_put_user(p, u);
     return true;
+}
+
+bool people_load(struct people *p, struct arena *arena, enum object_kind kind, struct str id,
+                 struct str document, struct str *ret_why)
+{
+    CHECK_MAGIC(p, PEOPLE_MAGIC);
+    struct str why = STR_NONE;
+    if (read_entry(p, arena, kind, document, true, &why))
+        return true;
+    *ret_why = arena_print(arena, "stored entry %.*s: %.*s", STR_ARG(id), STR_ARG(why));
+    if (kind == OBJECT_USER)
+        p->users_left_out = true;
+    return false;
+}
+
+bool people_refresh(struct people *p, struct arena *arena, enum object_kind kind, struct str id,
+                    struct str document, struct str *ret_why)
+{
+    CHECK_MAGIC(p, PEOPLE_MAGIC);
+    if (!document.p) {
+        if (kind == OBJECT_USER)
+            people_remove_user(p, id);
+        else
+            people_remove_session(p, id);
+        return true;
+    }
+    return read_entry(p, arena, kind, document, false, ret_why);
 }
 
 /* The id of a user whose account is not there; absent: each has its own. */

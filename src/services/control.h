@@ -9,6 +9,12 @@
 #include "services/idempotency_records.h"
 #include "store/store.h"
 
+/* Each kind of account is cast to the kind of its object and back. */
+_Static_assert((int)ACCOUNT_PARTNER == OBJECT_PARTNER && (int)ACCOUNT_APP == OBJECT_APP &&
+                   (int)ACCOUNT_CLIENT == OBJECT_CLIENT && (int)ACCOUNT_KEY == OBJECT_KEY &&
+                   (int)ACCOUNT_KIND_LAST == OBJECT_KEY,
+               "accounts/directory.h and store/store.h number them alike");
+
 struct control;
 
 /* Whose turn it is at the control thread: an account's number, 0 for operators; and these. */
