@@ -272,7 +272,8 @@ static void print_request(struct testing *t, struct buf *url_room)
     struct str set = test->url.p ? test->url : app->url[e->lane];
     struct url url = app->parsed[e->lane];
     const char *why;
-    struct buf agent = {0}, fixed = {0}, lines = {0}, log = {0};
+    struct buf agent = {0}, log = {0};
+    struct request_fixed fixed = {0};
     struct callback_request request = {0};
     if (test->url.p)
         ASSERT(url_parse(&test->arena, set, &url, &why)); /* it was read */
@@ -285,15 +286,13 @@ static void print_request(struct testing *t, struct buf *url_room)
         .format = test->format,
     };
     buf_printf(&agent, "postbackd/%s", t->c->api->options.version);
-    request_print_fixed(&fixed, &url, buf_c(&agent));
-    request_print_lines(&lines, buf_str(&fixed));
-    request_print_log(&log, buf_str(&lines), &x);
+    request_fixed_make(&fixed, &url, buf_c(&agent));
+    request_print_log(&log, &fixed, &x);
     test->attempt.url = url_masked(set, url_room);
     test->attempt.request_headers = arena_take(&test->arena, &log);
     request_free(&request);
     buf_free(&agent);
-    buf_free(&fixed);
-    buf_free(&lines);
+    request_fixed_free(&fixed);
 }
 
 static void show(struct testing *t)

@@ -11,8 +11,8 @@
 static const struct {
     const char *name, *method, *content_type;
 } formats[] = {
-    [REQUEST_JSON] = {"json", "POST", "application/json"},
-    [REQUEST_FORM] = {"form", "POST", "application/x-www-form-urlencoded"},
+    [REQUEST_JSON] = {"json", "POST", CONTENT_TYPE_JSON},
+    [REQUEST_FORM] = {"form", "POST", CONTENT_TYPE_FORM},
     [REQUEST_GET] = {"get", "GET", NULL},
 };
 

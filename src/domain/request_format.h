@@ -8,6 +8,9 @@
 enum request_format { REQUEST_JSON = 0, REQUEST_FORM, REQUEST_GET };
 #define REQUEST_FORMAT_LAST REQUEST_GET
 
+#define CONTENT_TYPE_JSON "application/json"
+#define CONTENT_TYPE_FORM "application/x-www-form-urlencoded"
+
 const char *request_format_name(enum request_format format); /* "json" */
 MUST_CHECK bool request_format_parse(struct str name, enum request_format *ret_format);
 const char *request_format_method(enum request_format format); /* "POST" */

@@ -39,8 +39,7 @@ struct host_pool *host_pool_get(struct sender *s, const struct exchange *x)
     memcpy(d->host, url->host.p, url->host.n);
     d->has_identity = identity != nobody;
     memcpy(d->identity, identity, sizeof d->identity);
-    request_print_fixed(&d->fixed, url, s->user_agent);
-    request_print_lines(&d->fixed_lines, buf_str(&d->fixed));
+    request_fixed_make(&d->fixed, url, s->user_agent);
     const struct ssl_session_st *session = d->https ? sessions_find(s->sessions, d) : NULL;
     d->http1_only = session && !tls_session_is_http2(session);
     hash_map_add(&s->destinations, &d->node, hash);
@@ -52,8 +51,7 @@ void host_pool_drop_if_unused(struct sender *s, struct host_pool *d)
     if (d->exchanges > 0 || d->connections > 0)
         return;
     hash_map_remove(&s->destinations, &d->node);
-    buf_free(&d->fixed);
-    buf_free(&d->fixed_lines);
+    request_fixed_free(&d->fixed);
     free(d);
 }
 

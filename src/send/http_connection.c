@@ -69,7 +69,7 @@ void sender_flush(struct sender *s)
             continue;
         }
         buf_clear(&s->request);
-        request_print(&s->request, buf_str(&c->destination->fixed), c->job->x);
+        request_print(&s->request, &c->destination->fixed, c->job->x);
         connection_write(c, s->request.p, s->request.n);
     }
     loop_timer_clear(s->loop, &s->pending_write_timer);

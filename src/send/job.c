@@ -158,7 +158,7 @@ void job_start(struct sender *s, struct exchange *x)
     job->destination->exchanges++;
     s->exchanges++;
     x->internal = job;
-    request_print_log(&x->request_headers, buf_str(&job->destination->fixed_lines), x);
+    request_print_log(&x->request_headers, &job->destination->fixed, x);
     if (s->line.count > 0) {
         /* first come, first served, even if the destination has an idle connection */
         line_join(job);

@@ -200,8 +200,7 @@ void multiplex_send(struct connection *c, struct job *job)
     job->stream = m;
     job->address = c->address;
     struct h2_header headers[REQUEST_H2_HEADERS];
-    size_t count =
-        request_list_h2(headers, &c->sender->request, buf_str(&job->destination->fixed), x);
+    size_t count = request_list_h2(headers, &c->sender->request, &job->destination->fixed, x);
     ASSERT(h2_submit(c->h2, &m->h2, headers, count)); /* h2_room was checked */
     job_set_phase(job, JOB_ANSWER);
     flush_soon(c);

@@ -3,12 +3,41 @@
 
 #include <openssl/evp.h>
 
-/* The last of the fixed lines. */
-#define TYPE_LINE "Content-Type: application/json"
-#define ACCEPT_LINE "Accept-Encoding: identity"
+/* Whole header lines, as sent and as the log has them: "Name: value\r\n", "Name: value\n". */
+struct header_lines {
+    struct str sent, in_log; /* in_log absent: made from the former */
+};
 
-void request_print_fixed(struct buf *to, const struct url *url, const char *user_agent)
+struct field_name {
+    struct str text, lower; /* "Name: ", "name" */
+};
+
+static const struct field_name authorization = {STR("Authorization: "), STR("authorization")};
+static const struct field_name content_length = {STR("Content-Length: "), STR("content-length")};
+
+/* How the header is printed; `once` as in struct h2_header. */
+struct header_printer {
+    void (*lines)(void *to, struct header_lines lines, bool once);
+    void (*field)(void *to, const struct field_name *name, struct str value, bool once);
+    void (*number)(void *to, const struct field_name *name, int64_t value);
+    bool is_masked; /* without credentials */
+};
+
+#define TYPE_AND_ENCODING(type, line_end)                                                          \
+    STR("Content-Type: " type line_end "Accept-Encoding: identity" line_end)
+
+static const struct header_lines type_lines[] = {
+    [REQUEST_JSON] = {.sent = TYPE_AND_ENCODING(CONTENT_TYPE_JSON, "\r\n"),
+                      .in_log = TYPE_AND_ENCODING(CONTENT_TYPE_JSON, "\n")},
+    [REQUEST_FORM] = {.sent = TYPE_AND_ENCODING(CONTENT_TYPE_FORM, "\r\n"),
+                      .in_log = TYPE_AND_ENCODING(CONTENT_TYPE_FORM, "\n")},
+    [REQUEST_GET] = {.sent = STR("Accept-Encoding: identity\r\n"),
+                     .in_log = STR("Accept-Encoding: identity\n")},
+};
+
+void request_fixed_make(struct request_fixed *ret, const struct url *url, const char *user_agent)
 {
+    struct buf *to = &ret->lines;
     buf_add_c(to, "Host: ");
     if (url->host_is_ipv6)
         buf_add_char(to, '[');
@@ -21,61 +50,86 @@ void request_print_fixed(struct buf *to, const struct url *url, const char *user
     }
     buf_add_c(to, "\r\nUser-Agent: ");
     buf_add_c(to, user_agent);
-    buf_add_c(to, "\r\n" TYPE_LINE "\r\n" ACCEPT_LINE "\r\n");
+    buf_add_c(to, "\r\n");
+    request_print_lines(&ret->in_log, buf_str(to));
 }
 
-/* Without the last two lines: Content-Type depends on the format. */
-static struct str fixed_before_type(struct str fixed, size_t line_end_n)
+void request_fixed_free(struct request_fixed *fixed)
 {
-    fixed.n -= sizeof TYPE_LINE - 1 + sizeof ACCEPT_LINE - 1 + 2 * line_end_n;
-    return fixed;
-}
-
-static void add_fixed(struct buf *to, struct str fixed, const char *line_end,
-                      const struct exchange *x)
-{
-    if (x->format == REQUEST_JSON) {
-        buf_add_str(to, fixed);
-        return;
-    }
-    buf_add_str(to, fixed_before_type(fixed, strlen(line_end)));
-    if (x->format == REQUEST_FORM)
-        buf_printf(to, "Content-Type: %s%s", request_format_content_type(x->format), line_end);
-    buf_printf(to, ACCEPT_LINE "%s", line_end);
+    buf_free(&fixed->lines);
+    buf_free(&fixed->in_log);
 }
 
 /* EVP_EncodeBlock writes a NUL after the text, which the reserve includes. */
-void request_print_basic(struct buf *to, const char *name, struct str userinfo)
+void request_print_basic(struct buf *to, struct str userinfo)
 {
-    buf_add_c(to, name);
-    buf_add_c(to, ": Basic ");
+    buf_add_c(to, "Basic ");
     char *at = buf_reserve(to, (userinfo.n + 2) / 3 * 4 + 1);
     int n =
         EVP_EncodeBlock((unsigned char *)at, (const unsigned char *)userinfo.p, (int)userinfo.n);
     ASSERT(n >= 0);
     to->n += (size_t)n;
+}
+
+/* What each request's header has, in order. Inline, so that each printer's calls are, too. */
+static inline __attribute__((always_inline)) void print_header(void *to,
+                                                               const struct header_printer *printer,
+                                                               const struct request_fixed *fixed,
+                                                               const struct exchange *x)
+{
+    struct header_lines first = {buf_str(&fixed->lines), buf_str(&fixed->in_log)};
+    printer->lines(to, first, false);
+    printer->lines(to, type_lines[x->format], false);
+    if (x->url->userinfo.p) {
+        struct buf basic = {0};
+        if (!printer->is_masked)
+            request_print_basic(&basic, x->url->userinfo);
+        printer->field(to, &authorization, printer->is_masked ? STR("Basic ***") : buf_str(&basic),
+                       true);
+        buf_free(&basic);
+    }
+    printer->lines(to, (struct header_lines){x->headers, STR_NONE}, true);
+    if (x->format != REQUEST_GET)
+        printer->number(to, &content_length, (int64_t)x->body.n);
+}
+
+/* --- HTTP/1.1 --------------------------------------------------------------------------------- */
+
+static void http1_lines(void *to, struct header_lines lines, bool once)
+{
+    (void)once;
+    buf_add_str(to, lines.sent);
+}
+
+static void http1_field(void *to, const struct field_name *name, struct str value, bool once)
+{
+    (void)once;
+    buf_add_str(to, name->text);
+    buf_add_str(to, value);
     buf_add_c(to, "\r\n");
 }
 
-void request_print(struct buf *to, struct str fixed, const struct exchange *x)
+static void http1_number(void *to, const struct field_name *name, int64_t value)
 {
-    buf_reserve(to, x->url->target.n + fixed.n + x->headers.n + x->body.n + 64);
+    buf_add_str(to, name->text);
+    buf_add_int(to, value);
+    buf_add_c(to, "\r\n");
+}
+
+void request_print(struct buf *to, const struct request_fixed *fixed, const struct exchange *x)
+{
+    static const struct header_printer http1 = {http1_lines, http1_field, http1_number, false};
+    buf_reserve(to, x->url->target.n + fixed->lines.n + x->headers.n + x->body.n + 192);
     buf_add_c(to, request_format_method(x->format));
     buf_add_char(to, ' ');
     buf_add_str(to, x->url->target);
     buf_add_c(to, " HTTP/1.1\r\n");
-    add_fixed(to, fixed, "\r\n", x);
-    if (x->url->userinfo.p)
-        request_print_basic(to, "Authorization", x->url->userinfo);
-    buf_add_str(to, x->headers);
-    if (x->format != REQUEST_GET) {
-        buf_add_c(to, "Content-Length: ");
-        buf_add_int(to, (int64_t)x->body.n);
-        buf_add_c(to, "\r\n");
-    }
+    print_header(to, &http1, fixed, x);
     buf_add_c(to, "\r\n");
     buf_add_str(to, x->body);
 }
+
+/* --- HTTP/2 ----------------------------------------------------------------------------------- */
 
 struct h2_list {
     struct h2_header *headers;
@@ -89,23 +143,30 @@ static void list_add(struct h2_list *list, struct str name, struct str value, bo
     list->headers[list->count++] = (struct h2_header){name, value, once};
 }
 
-/* Takes "Name: value\r\n" lines; names become lower case, and Host becomes :authority. */
-static void list_add_lines(struct h2_list *list, struct str lines, bool once)
+static struct str add_lower(struct buf *to, struct str name)
 {
-    ASSERT(list->scratch->p);
-    while (lines.p && lines.n > 0) {
-        struct str value = str_cut(&lines, '\n');
+    struct str lower = {to->p + to->n, name.n};
+    for (size_t i = 0; i < name.n; i++) {
+        char c = name.p[i];
+        to->p[to->n++] = c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
+    }
+    return lower;
+}
+
+/* Names become lower case, and Host becomes :authority. */
+static void http2_lines(void *to, struct header_lines lines, bool once)
+{
+    struct h2_list *list = to;
+    struct str rest = lines.sent;
+    while (rest.p && rest.n > 0) {
+        struct str value = str_cut(&rest, '\n');
         struct str name = str_cut(&value, ':');
         if (!value.p)
             continue;
         if (value.n > 0 && value.p[value.n - 1] == '\r')
             value.n--;
         value = str_trim(value);
-        struct str lower = {list->scratch->p + list->scratch->n, name.n};
-        for (size_t i = 0; i < name.n; i++) {
-            char c = name.p[i];
-            list->scratch->p[list->scratch->n++] = c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
-        }
+        struct str lower = add_lower(list->scratch, name);
         if (str_eq(lower, STR("host")))
             list->headers[2].value = value;
         else
@@ -113,37 +174,41 @@ static void list_add_lines(struct h2_list *list, struct str lines, bool once)
     }
 }
 
-size_t request_list_h2(struct h2_header ret[REQUEST_H2_HEADERS], struct buf *scratch,
-                       struct str fixed, const struct exchange *x)
+static void http2_field(void *to, const struct field_name *name, struct str value, bool once)
 {
+    struct h2_list *list = to;
+    struct str copy = {list->scratch->p + list->scratch->n, value.n};
+    buf_add_str(list->scratch, value);
+    list_add(list, name->lower, copy, once);
+}
+
+static void http2_number(void *to, const struct field_name *name, int64_t value)
+{
+    struct h2_list *list = to;
+    struct str digits = {list->scratch->p + list->scratch->n, 0};
+    buf_add_int(list->scratch, value);
+    digits.n = (size_t)(list->scratch->p + list->scratch->n - digits.p);
+    list_add(list, name->lower, digits, false);
+}
+
+size_t request_list_h2(struct h2_header ret[REQUEST_H2_HEADERS], struct buf *scratch,
+                       const struct request_fixed *fixed, const struct exchange *x)
+{
+    static const struct header_printer http2 = {http2_lines, http2_field, http2_number, false};
     struct h2_list list = {.headers = ret, .scratch = scratch};
-    struct str basic = {0};
     buf_clear(scratch);
-    buf_reserve(scratch, fixed.n + x->headers.n + x->url->userinfo.n * 2 + 128);
+    const char *room =
+        buf_reserve(scratch, fixed->lines.n + x->headers.n + x->url->userinfo.n * 2 + 192);
     list_add(&list, STR(":method"), str_of(request_format_method(x->format)), false);
     list_add(&list, STR(":scheme"), x->url->https ? STR("https") : STR("http"), false);
     list_add(&list, STR(":authority"), STR(""), false);
     list_add(&list, STR(":path"), x->url->target, false);
-    if (x->url->userinfo.p) {
-        request_print_basic(scratch, "", x->url->userinfo);
-        basic = (struct str){scratch->p + 2, scratch->n - 4}; /* ": Basic ...\r\n" */
-    }
-    bool is_json = x->format == REQUEST_JSON;
-    list_add_lines(&list, is_json ? fixed : fixed_before_type(fixed, 2), false);
-    if (x->format == REQUEST_FORM)
-        list_add(&list, STR("content-type"), str_of(request_format_content_type(x->format)), false);
-    if (!is_json)
-        list_add(&list, STR("accept-encoding"), STR("identity"), false);
-    if (basic.p)
-        list_add(&list, STR("authorization"), basic, true);
-    list_add_lines(&list, x->headers, true);
-    struct str length = {scratch->p + scratch->n, 0};
-    buf_add_int(scratch, (int64_t)x->body.n);
-    length.n = (size_t)(scratch->p + scratch->n - length.p);
-    if (x->format != REQUEST_GET)
-        list_add(&list, STR("content-length"), length, false);
+    print_header(&list, &http2, fixed, x);
+    ASSERT(scratch->p == room);
     return list.count;
 }
+
+/* --- the log ---------------------------------------------------------------------------------- */
 
 void request_print_lines(struct buf *to, struct str lines)
 {
@@ -159,18 +224,35 @@ void request_print_lines(struct buf *to, struct str lines)
     to->n = (size_t)(at - to->p);
 }
 
-void request_print_log(struct buf *to, struct str fixed_lines, const struct exchange *x)
+static void log_lines(void *to, struct header_lines lines, bool once)
 {
-    buf_reserve(to, fixed_lines.n + x->headers.n + 64);
-    add_fixed(to, fixed_lines, "\n", x);
-    if (x->url->userinfo.p)
-        buf_add_c(to, "Authorization: Basic ***\n");
-    request_print_lines(to, x->headers);
-    if (x->format == REQUEST_GET)
-        return;
-    buf_add_c(to, "Content-Length: ");
-    buf_add_int(to, (int64_t)x->body.n);
+    (void)once;
+    if (lines.in_log.p)
+        buf_add_str(to, lines.in_log);
+    else
+        request_print_lines(to, lines.sent);
+}
+
+static void log_field(void *to, const struct field_name *name, struct str value, bool once)
+{
+    (void)once;
+    buf_add_str(to, name->text);
+    buf_add_str(to, value);
     buf_add_char(to, '\n');
+}
+
+static void log_number(void *to, const struct field_name *name, int64_t value)
+{
+    buf_add_str(to, name->text);
+    buf_add_int(to, value);
+    buf_add_char(to, '\n');
+}
+
+void request_print_log(struct buf *to, const struct request_fixed *fixed, const struct exchange *x)
+{
+    static const struct header_printer log = {log_lines, log_field, log_number, true};
+    buf_reserve(to, fixed->in_log.n + x->headers.n + 192);
+    print_header(to, &log, fixed, x);
 }
 
 enum request_format request_format_of_log(struct str lines)

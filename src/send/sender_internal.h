@@ -18,6 +18,7 @@
 #include "send/dial.h"
 #include "send/h2.h"
 #include "send/receiver_answer.h"
+#include "send/request_print.h"
 #include "send/send.h"
 
 #define SENDER_MAGIC 0x53454e44u
@@ -41,9 +42,8 @@ struct host_pool {
     bool no_http2;       /* the receiver has asked for HTTP/1.1: HTTP/2 is not offered any more */
     uint32_t allowed_streams; /* on one connection, by its last SETTINGS; 0: unknown */
     uint32_t exchanges, connections;
-    uint32_t draining;      /* answers whose exchange is over, still being read */
-    struct buf fixed;       /* header lines: request_print_fixed */
-    struct buf fixed_lines; /* the same for the log: request_print_lines */
+    uint32_t draining; /* answers whose exchange is over, still being read */
+    struct request_fixed fixed;
     bool https, host_is_address;
     uint16_t port;
     struct address address; /* if host_is_address */

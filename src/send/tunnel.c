@@ -80,8 +80,11 @@ void tunnel_start(struct tunnel *t, int fd)
     struct buf target = {0};
     endpoint_print(&target, &t->target);
     buf_printf(&t->request, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n", buf_c(&target), target.p);
-    if (t->userinfo.p)
-        request_print_basic(&t->request, "Proxy-Authorization", t->userinfo);
+    if (t->userinfo.p) {
+        buf_add_c(&t->request, "Proxy-Authorization: ");
+        request_print_basic(&t->request, t->userinfo);
+        buf_add_c(&t->request, "\r\n");
+    }
     buf_add_c(&t->request, "\r\n");
     buf_free(&target);
     t->io = (struct io){.fd = fd, .ready = on_ready};
