@@ -17,7 +17,6 @@ struct auditing {
     struct str action, actor, object; /* filters; absent: any */
     struct str partner;               /* whose entries an operator wants; absent: all */
     char from[AUDIT_KEY_BYTES], below[AUDIT_KEY_BYTES];
-    size_t scope_bytes; /* of each key, before the AuditId */
     size_t limit, found, looked_at;
 };
 
@@ -46,9 +45,7 @@ static bool is_wanted(struct auditing *a, struct str document)
 static void finish(struct auditing *a, bool more, struct str last_key)
 {
     json_end_array(&a->c->writer);
-    json_key_string(&a->c->writer, "Next",
-                    more ? (struct str){last_key.p + a->scope_bytes, last_key.n - a->scope_bytes}
-                         : STR_NONE);
+    json_key_string(&a->c->writer, "Next", more ? audit_id_of_key(last_key) : STR_NONE);
     call_end_object(a->c, 200);
 }
 
@@ -111,14 +108,6 @@ static int64_t time_parameter(struct call *c, const char *name, int64_t fallback
     return ms;
 }
 
-static bool is_audit_id(struct str text)
-{
-    for (size_t i = 0; i < text.n; i++)
-        if (hex_value(text.p[i]) < 0)
-            return false;
-    return text.n == AUDIT_ID_BYTES;
-}
-
 void audit_list(struct call *c)
 {
     struct auditing *a = call_alloc(c, sizeof *a);
@@ -131,7 +120,7 @@ void audit_list(struct call *c)
     a->actor = call_parameter(c, "actor");
     a->object = call_parameter(c, "object");
     a->limit = (size_t)query_int(c, "limit", 1, LIST_MOST, LIST_DEFAULT);
-    if (after.p && !is_audit_id(after))
+    if (after.p && !audit_is_id(after))
         problem_add(&c->problems, STR("after"), "invalid",
                     "The Next of an earlier answer, as it was given.");
     if (c->problems.count) {
@@ -143,11 +132,8 @@ void audit_list(struct call *c)
     a->partner = c->is_operator ? call_parameter(c, "partnerId") : STR_NONE;
     audit_key(a->from, scope_no, from_ms);
     audit_key(a->below, scope_no, to_ms);
-    a->scope_bytes = strlen(a->from) - 12;
-    if (after.p && str_cmp(after, (struct str){a->below + a->scope_bytes, 12}) < 0) {
-        memcpy(a->below + a->scope_bytes, after.p, after.n);
-        a->below[a->scope_bytes + after.n] = '\0';
-    }
+    if (after.p)
+        audit_key_after(a->below, after);
     json_key_array(call_begin_object(c), "Items");
     a->list.kind = OBJECT_AUDIT;
     a->list.account_no = c->account_no; /* its cluster, and the first one: the others may be away */

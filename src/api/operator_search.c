@@ -10,13 +10,12 @@
 #include "domain/email.h"
 #include "people/people.h"
 
-#include <ctype.h>
-
 #define PARTNERS_MOST 200
 
 struct searching {
     struct call *c;
     struct str text;
+    struct str email; /* the text as Emails are compared; absent: it is none */
     struct partner_walk walk;
     struct callback_list list;
     bool by_panelist; /* what `list` asks for; by EventId before that */
@@ -34,14 +33,9 @@ static void print_found(struct searching *s, const char *kind, struct str partne
 /* partner_id absent: among the operator's. */
 static void find_user(struct searching *s, uint32_t account_no, struct str partner_id)
 {
-    char email[EMAIL_BYTES_MAX];
-    if (s->text.n > sizeof email || !memchr(s->text.p, '@', s->text.n) ||
-        !call_may(s->c, SCOPE_PEOPLE_WRITE))
+    if (!s->email.p)
         return;
-    for (size_t i = 0; i < s->text.n; i++)
-        email[i] = (char)tolower((unsigned char)s->text.p[i]);
-    struct user *u =
-        people_user_by_email(s->c->api->options.people, account_no, (struct str){email, s->text.n});
+    struct user *u = people_user_by_email(s->c->api->options.people, account_no, s->email);
     if (!u)
         return;
     print_found(s, "user", partner_id, u->id);
@@ -136,6 +130,9 @@ void search_get(struct call *c)
         return;
     }
     s->c = c;
+    if (s->text.n <= EMAIL_BYTES_MAX && memchr(s->text.p, '@', s->text.n) &&
+        call_may(c, SCOPE_PEOPLE_WRITE))
+        s->email = email_lower(&c->r->arena, s->text);
     s->walk = (struct partner_walk){
         .c = c,
         .last_no = s->walk.last_no,

@@ -38,6 +38,34 @@ void audit_key(char ret_key[AUDIT_KEY_BYTES], uint32_t account_no, int64_t at_ms
              (uint64_t)at_ms);
 }
 
+struct str audit_id_of_key(struct str key)
+{
+    const char *end = memchr(key.p, '/', key.n); /* of the scope */
+    ASSERT(end);
+    size_t scope_bytes = (size_t)(end + 1 - key.p);
+    return (struct str){key.p + scope_bytes, key.n - scope_bytes};
+}
+
+void audit_key_after(char key[AUDIT_KEY_BYTES], struct str id)
+{
+    struct str time = audit_id_of_key(str_of(key));
+    if (str_cmp(id, time) >= 0)
+        return;
+    size_t scope_bytes = (size_t)(time.p - key);
+    ASSERT(scope_bytes + id.n < AUDIT_KEY_BYTES);
+    memcpy(key + scope_bytes, id.p, id.n);
+    key[scope_bytes + id.n] = '\0';
+}
+
+bool audit_is_id(struct str text)
+{
+    for (size_t i = 0; i < text.n; i++) {
+        if (hex_value(text.p[i]) < 0)
+            return false;
+    }
+    return text.n == AUDIT_ID_BYTES;
+}
+
 /* hidden: who of the operators it was, and from where, is not for the partner that it concerns. */
 static void print_actor(struct json_writer *w, const struct actor *by, bool hidden)
 {
