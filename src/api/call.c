@@ -296,12 +296,7 @@ static void answer_problem(struct call *c, int status, struct str detail, bool o
 {
     struct buf body = {0};
     struct json_writer w;
-    json_write_to(&w, &body);
-    json_object(&w);
-    json_key_c(&w, "type", "about:blank");
-    json_key_c(&w, "title", http_status_title(status));
-    json_key_int(&w, "status", status);
-    json_key_string(&w, "detail", detail);
+    http_begin_problem(&w, &body, status, detail);
     if (c->problems.count)
         print_errors(&w, c, of_query);
     json_end_object(&w);
@@ -325,7 +320,7 @@ static void add_headers_of_status(struct call *c, int status)
                    : c->rate_counted ? (long long)c->rate.retry_s
                                      : 1);
     if (status == 503)
-        buf_add_c(b, "Retry-After: 2\r\n");
+        buf_add_c(b, HTTP_RETRY_AFTER);
 }
 
 void call_answer_problem(struct call *c, int status, const char *detail_fmt, ...)

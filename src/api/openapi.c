@@ -7,18 +7,8 @@
 #include "api/openapi_webhooks.h"
 #include "api/route.h"
 
+#include <ctype.h>
 #include <stdio.h>
-
-static const char *method_name(enum http_method m)
-{
-    switch (m) {
-    case HTTP_GET: return "get";
-    case HTTP_POST: return "post";
-    case HTTP_PATCH: return "patch";
-    case HTTP_DELETE: return "delete";
-    default: UNREACHABLE();
-    }
-}
 
 static const char *const tag_names[TAG_COUNT][2] = {
     [TAG_EVENTS] = {"Events", "What the operator's systems report."},
@@ -261,9 +251,19 @@ static void print_security(struct json_writer *w, const struct route *route)
         json_key_bool(w, "x-operators-only", true);
 }
 
+/* OpenAPI has the names of methods in lower case. */
+static void print_method_key(struct json_writer *w, enum http_method method)
+{
+    char lower[8] = {0};
+    const char *name = http_method_name(method);
+    for (size_t i = 0; name[i]; i++)
+        lower[i] = (char)tolower((unsigned char)name[i]);
+    json_key(w, lower);
+}
+
 static void print_operation(struct json_writer *w, const struct route *route)
 {
-    json_key(w, method_name(route->method));
+    print_method_key(w, route->method);
     json_object(w);
     json_key_c(w, "operationId", route->id);
     json_key_array(w, "tags");

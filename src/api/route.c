@@ -75,22 +75,16 @@ const struct route *route_find(struct arena *arena, enum http_method method, str
 
 void route_print_allow(struct buf *to, struct str path)
 {
-    static const struct {
-        enum http_method method;
-        const char *text;
-    } order[] = {{HTTP_GET, "GET, HEAD"},
-                 {HTTP_POST, "POST"},
-                 {HTTP_PATCH, "PATCH"},
-                 {HTTP_DELETE, "DELETE"}};
     bool first = true, literal = is_literal(path);
-    for (size_t m = 0; m < ARRAY_LEN(order); m++) {
+    for (int m = 0; m < HTTP_OTHER; m++) {
         for (size_t i = 0; i < api_route_count; i++) {
             struct str raw[2];
             size_t count;
-            if (api_routes[i].method != order[m].method ||
+            if ((int)api_routes[i].method != m ||
                 !is_path_of(&api_routes[i], path, literal, raw, &count))
                 continue;
-            buf_printf(to, "%s%s", first ? "" : ", ", order[m].text);
+            buf_printf(to, "%s%s%s", first ? "" : ", ", http_method_name(api_routes[i].method),
+                       m == HTTP_GET ? ", HEAD" : "");
             first = false;
             break;
         }

@@ -67,31 +67,12 @@ enum head_scan_result head_scan(struct head_scan *scan, const char *p, size_t n,
 
 static struct str header_of(const struct head *head, const char *lower_name)
 {
-    for (size_t i = 0; i < head->lines.header_count; i++) {
-        if (str_is(head->lines.headers[i].name, lower_name))
-            return head->lines.headers[i].value;
-    }
-    return STR_NONE;
+    return http_headers_find(head->lines.headers, head->lines.header_count, lower_name);
 }
 
 static size_t header_count(const struct head *head, const char *lower_name)
 {
-    size_t count = 0;
-    for (size_t i = 0; i < head->lines.header_count; i++)
-        count += str_is(head->lines.headers[i].name, lower_name);
-    return count;
-}
-
-static enum http_method method_of(struct str text)
-{
-    static const char *const names[] = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"};
-    static const enum http_method methods[] = {HTTP_GET,   HTTP_HEAD,   HTTP_POST,   HTTP_PUT,
-                                               HTTP_PATCH, HTTP_DELETE, HTTP_OPTIONS};
-    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-        if (str_is(text, names[i]))
-            return methods[i];
-    }
-    return HTTP_OTHER;
+    return http_headers_count(head->lines.headers, head->lines.header_count, lower_name);
 }
 
 /* RFC 9112, 3.2: origin form, absolute form (then path and query are those of the URI) and, for
@@ -251,7 +232,7 @@ bool head_parse(struct head *head, char *p, size_t n, struct head_refusal *ret_r
 bool head_judge(struct head *head, struct head_refusal *ret_refusal)
 {
     head->http10 = head->lines.minor == 0;
-    head->method = method_of(head->lines.method);
+    head->method = http_method_parse(head->lines.method);
     if (!names_good(head, ret_refusal) || !parse_target(head, ret_refusal) ||
         !parse_framing(head, ret_refusal) || !parse_host(head, ret_refusal) ||
         !parse_expect(head, ret_refusal))

@@ -184,6 +184,16 @@ void http_respond(struct http_request *r, int status, const char *content_type,
     conn_request_done(c);
 }
 
+void http_begin_problem(struct json_writer *w, struct buf *to, int status, struct str detail)
+{
+    json_write_to(w, to);
+    json_object(w);
+    json_key_c(w, "type", "about:blank");
+    json_key_c(w, "title", http_status_title(status));
+    json_key_int(w, "status", status);
+    json_key_string(w, "detail", detail);
+}
+
 void response_problem(struct conn *c, int status, const char *detail)
 {
     /* Without a request that was understood there is neither an id nor a method. */
@@ -191,10 +201,11 @@ void response_problem(struct conn *c, int status, const char *detail)
     if (!known)
         c->request.request_id = new_id(c);
     struct buf body = {0};
-    buf_printf(&body, "{\"type\":\"about:blank\",\"title\":\"%s\",\"status\":%d,\"detail\":\"%s\"}",
-               http_status_title(status), status, detail);
+    struct json_writer w;
+    http_begin_problem(&w, &body, status, str_of(detail));
+    json_end_object(&w);
     add_head(c, status, "application/problem+json", c->request.request_id,
-             status == 503 ? STR("Retry-After: 1\r\n") : STR_NONE);
+             status == 503 ? STR(HTTP_RETRY_AFTER) : STR_NONE);
     add_length_and_body(c, status, buf_str(&body), known && c->request.method == HTTP_HEAD);
     buf_free(&body);
 }
@@ -300,19 +311,12 @@ void http_respond_abort(struct http_request *r)
 
 struct str http_header(const struct http_request *r, const char *lower_name)
 {
-    for (size_t i = 0; i < r->header_count; i++) {
-        if (str_is(r->headers[i].name, lower_name))
-            return r->headers[i].value;
-    }
-    return STR_NONE;
+    return http_headers_find(r->headers, r->header_count, lower_name);
 }
 
 size_t http_header_count(const struct http_request *r, const char *lower_name)
 {
-    size_t count = 0;
-    for (size_t i = 0; i < r->header_count; i++)
-        count += str_is(r->headers[i].name, lower_name);
-    return count;
+    return http_headers_count(r->headers, r->header_count, lower_name);
 }
 
 struct str http_header_list(struct http_request *r, const char *lower_name)

@@ -15,6 +15,7 @@
 #include "domain/url.h"
 #include "http/header.h"
 #include "net/loop.h"
+#include "json/writer.h"
 
 enum http_method {
     HTTP_GET,
@@ -26,6 +27,8 @@ enum http_method {
     HTTP_OPTIONS,
     HTTP_OTHER
 };
+const char *http_method_name(enum http_method method); /* "GET"; not of HTTP_OTHER */
+enum http_method http_method_parse(struct str name);   /* HTTP_OTHER: it is none of these */
 
 #define HTTP_REQUEST_MAGIC 0x4E90E571u
 
@@ -68,6 +71,10 @@ size_t http_header_count(const struct http_request *r, const char *lower_name);
 struct str http_header_list(struct http_request *r, const char *lower_name);
 
 const char *http_status_title(int status); /* "Not Found"; static */
+/* Begins the body of a problem (RFC 9457). The caller may add members, and ends the object. */
+void http_begin_problem(struct json_writer *w, struct buf *to, int status, struct str detail);
+/* Of every 503: a line of headers. */
+#define HTTP_RETRY_AFTER "Retry-After: 2\r\n"
 
 /* Whether what is left of connections and buffers is kept for those who are known and for probes:
  * others are to be answered 503. For headers_in. */
@@ -79,9 +86,9 @@ bool http_is_crowded(const struct http_request *r);
 void http_respond(struct http_request *r, int status, const char *content_type,
                   struct str extra_headers, struct str body);
 
-/* Where the handler has not answered by then, the client is told 503 with this detail (static, of
- * JSON's plain characters) and Retry-After; what the handler answers later is dropped, and the
- * connection closed behind it. Within the handler's call. */
+/* Where the handler has not answered by then, the client is told 503 with this detail (static)
+ * and Retry-After; what the handler answers later is dropped, and the connection closed behind it.
+ * Within the handler's call. */
 void http_respond_by(struct http_request *r, int64_t mono_ms, const char *detail);
 
 /* A response in pieces (chunked; to HTTP/1.0 until the close). `drained` is called, never from

@@ -169,7 +169,7 @@ static void a_body_that_waits_a_minute_for_its_turn_is_503(void)
     CHECK(get_all(waits, &answer));
     CHECK_EQ_INT(status(), 503);
     CHECK(says("too many large requests came before this one"));
-    CHECK(says("Retry-After: 1\r\n"));
+    CHECK(says("Retry-After: 2\r\n"));
     buf_clear(&answer);
     CHECK(get_all(slow, &answer));
     CHECK_EQ_INT(status(), 408);

@@ -1,0 +1,23 @@
+/* The names of methods (RFC 9110, section 9). */
+#include "http/server.h"
+
+static const char *const names[] = {
+    [HTTP_GET] = "GET",         [HTTP_HEAD] = "HEAD",   [HTTP_POST] = "POST",
+    [HTTP_PUT] = "PUT",         [HTTP_PATCH] = "PATCH", [HTTP_DELETE] = "DELETE",
+    [HTTP_OPTIONS] = "OPTIONS",
+};
+
+const char *http_method_name(enum http_method method)
+{
+    ASSERT((unsigned)method < ARRAY_LEN(names));
+    return names[method];
+}
+
+enum http_method http_method_parse(struct str name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        if (str_is(name, names[i]))
+            return (enum http_method)i;
+    }
+    return HTTP_OTHER;
+}
