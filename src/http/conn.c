@@ -6,6 +6,11 @@
 #include "http/conn.h"
 
 #include "base/alloc.h"
+#include "http/http2.h"
+#include "http/request.h"
+#include "http/response.h"
+#include "http/room.h"
+#include "http/turns.h"
 #include "net/tls.h"
 
 static int64_t now_mono_ms(const struct conn *c)

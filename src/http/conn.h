@@ -109,105 +109,6 @@ struct conn {
     struct link stream_link; /* of the carrier */
 };
 
-/* fd -1: detached. tls: for stream_open. */
-struct conn *conn_new(struct http_server *server, int fd, struct ssl_st *tls,
-                      const struct endpoint *peer);
-/* Bytes as if read; for detached ones. False once the connection is closed. */
-bool conn_feed(struct conn *c, const char *p, size_t n);
-void conn_begin_phase(struct conn *c, enum conn_phase phase);
-/* Frees a closed one that nobody needs any more, at the end of the tick. */
-void conn_release(struct conn *c);
-
-/* http/request.c: where the next bytes go, and how many; 0: there is no room now. */
-size_t conn_space(struct conn *c, char **ret_p);
-/* http/request.c: n bytes were put there. */
-void conn_received(struct conn *c, size_t n);
-/* http/request.c: goes on with what is in `in`, and writes the answers. */
-void conn_process(struct conn *c);
-/* Answers with a problem and closes after it. */
-void conn_refuse(struct conn *c, int status, const char *detail);
-/* At once. */
-void conn_drop(struct conn *c);
-/* The server stops: closes now or after what is in flight. */
-void conn_stop(struct conn *c);
-/* The response is in `out` as a whole; ends the request. */
-void conn_request_done(struct conn *c);
-/* Sets deadline and what to wait for, after anything that changed the phase or `out`. */
-void conn_settle(struct conn *c);
-/* http/request.c: a head that http/http2.c has put together begins its request. */
-void conn_begin_request(struct conn *c);
-/* http/request.c: of a stream in BODY: some bytes, and the end. */
-void conn_body_bytes(struct conn *c, const char *p, size_t n);
-void conn_body_end(struct conn *c);
-/* What was in `out` has been taken. */
-void conn_out_taken(struct conn *c);
-/* Everything is answered, but the client may still be sending. */
-void conn_begin_linger(struct conn *c);
-void conn_drop_bytes(struct conn *c, size_t n); /* LINGER: so many have come */
-
-/* http/http2.c: HTTP/2 has been agreed on. */
-void http2_start(struct conn *c);
-void http2_received(struct conn *c, const char *p, size_t n);
-/* Whether there is more to write: puts it into `out`, which is empty. */
-bool http2_fill(struct conn *c);
-bool http2_is_read(const struct conn *c); /* false: a flood, and what more comes is not read */
-/* GOAWAY: streams that have begun are served, then the connection is closed. */
-void http2_leave(struct conn *c);
-void http2_drop_streams(struct conn *c);
-void http2_free(struct conn *c);
-/* Of a stream. */
-/* Its session's window is used up by bytes of bodies that wait for room: the client cannot send. */
-bool http2_is_held_up(const struct conn *stream);
-void http2_stream_flush(struct conn *stream);
-void http2_stream_continue(struct conn *stream); /* 100 */
-void http2_stream_room_given(struct conn *stream);
-void http2_stream_room_refused(struct conn *stream); /* what has come of its body is dropped */
-void http2_stream_dropped(struct conn *stream);
-void http2_stream_freed(struct conn *stream);
-/* http/room.c: keeps places and sums in step with the connection, from conn_count to conn_uncount,
- * when it is closed; its buffers are counted for as long as there is memory of it. */
-void conn_count(struct conn *c);
-void conn_set_client(struct conn *c, const struct address *address); /* the request's, forwarded */
-void conn_set_account(struct conn *c, uint32_t account_no);          /* the request is known */
-void conn_count_waits(struct conn *c, bool progress); /* progress: the client did something */
-void conn_count_buffers(struct conn *c);
-void conn_uncount(struct conn *c);
-void conn_uncount_buffers(struct conn *c);
-/* http/room.c: closes connections that wait for their clients, but never c, while buffers hold more
- * than they may. */
-void conn_shed_buffers(const struct conn *c);
-/* http/room.c: whether the memory of a buffer that is empty may be kept for what comes next. */
-bool conn_may_keep(const struct conn *c, const struct buf *empty);
-/* http/room.c: whether so many bytes of a body may be read now; else ROOM begins, and
- * http/request.c's conn_room_given or the deadline follows. */
-MUST_CHECK bool conn_take_room(struct conn *c, int64_t bytes);
-void conn_leave_room(struct conn *c);
-/* http/turns.c: how many of n bytes may be read now. 0: its body waits for a turn. */
-size_t conn_take_turn(struct conn *c, size_t n);
-void conn_keep_turn(struct conn *c); /* its body is whole: the turn is kept until conn_end_turn */
-void conn_pass_turn(struct conn *c); /* its client has sent no more for now */
-void conn_end_turn(struct conn *c);
-void conn_room_given(struct conn *c);
-/* Writes what is in `out`. False when the connection is lost. */
-bool conn_flush(struct conn *c);
-static inline bool conn_out_waits(const struct conn *c)
-{
-    return c->out.n > c->out_at;
-}
-
-/* http/response.c: the request is over, whatever became of it: its line of the access log. */
-void response_log(struct conn *c);
-/* http/response.c: the request's id, the client's or a new one. */
-void response_choose_id(struct conn *c);
-/* http/response.c: the handler has not answered in time. */
-void response_late(struct conn *c);
-/* http/response.c: a whole problem response to a request that no handler sees. */
-void response_problem(struct conn *c, int status, const char *detail);
-
-/* http/forwarded.c: who the client is, through trusted proxies; sets peer and secure. */
-void forwarded_resolve(struct http_request *r, const struct cidr *trusted, size_t trusted_count);
-bool forwarded_trusts(const struct cidr *trusted, size_t count, const struct address *a);
-
 #define AHEAD_MAX_BYTES LIMIT_HEADER_BYTES
 #define OUT_MAX_BYTES 262144 /* beyond, pipelined requests wait */
 #define KEPT_BUFFER_BYTES 8192
@@ -247,13 +148,32 @@ struct http_server {
     size_t spare_body_count;
     char scratch[SCRATCH_BYTES]; /* of the one read under way */
 };
+
+/* fd -1: detached. tls: for stream_open. */
+struct conn *conn_new(struct http_server *server, int fd, struct ssl_st *tls,
+                      const struct endpoint *peer);
+/* Bytes as if read; for detached ones. False once the connection is closed. */
+bool conn_feed(struct conn *c, const char *p, size_t n);
+void conn_begin_phase(struct conn *c, enum conn_phase phase);
+/* Frees a closed one that nobody needs any more, at the end of the tick. */
+void conn_release(struct conn *c);
+/* At once. */
+void conn_drop(struct conn *c);
+/* The server stops: closes now or after what is in flight. */
+void conn_stop(struct conn *c);
+/* Sets deadline and what to wait for, after anything that changed the phase or `out`. */
+void conn_settle(struct conn *c);
+/* What was in `out` has been taken. */
+void conn_out_taken(struct conn *c);
+/* Everything is answered, but the client may still be sending. */
+void conn_begin_linger(struct conn *c);
+void conn_drop_bytes(struct conn *c, size_t n); /* LINGER: so many have come */
+/* Writes what is in `out`. False when the connection is lost. */
+bool conn_flush(struct conn *c);
+static inline bool conn_out_waits(const struct conn *c)
+{
+    return c->out.n > c->out_at;
+}
+
+/* http/server.c */
 void server_conn_closed(struct http_server *server);
-/* http/room.c */
-void server_room_open(struct http_server *server);
-void server_room_close(struct http_server *server);
-/* http/turns.c */
-void server_turns_open(struct http_server *server);
-/* Makes a place for one more connection, by closing one that waits where there must be.
- * *ret_reserved: it is one of the reserve. False: there is none. */
-MUST_CHECK bool server_make_place(struct http_server *server, const struct address *client,
-                                  bool *ret_reserved);

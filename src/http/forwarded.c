@@ -2,7 +2,9 @@
  * proxy's X-Forwarded-Proto). X-Forwarded-For grows to the right, each proxy adding whom it saw; so
  * what is read from the right is true up to the first address that is not a trusted proxy's, and
  * that one is the client. All left of it is the client's own claim. */
-#include "http/conn.h"
+#include "http/forwarded.h"
+
+#include "net/socket.h"
 
 bool forwarded_trusts(const struct cidr *trusted, size_t count, const struct address *a)
 {

@@ -17,8 +17,12 @@
  * whatever of an answer goes out earns some. Besides, nghttp2 bounds resets (1,000 at once, 33 a
  * second), CONTINUATION (8 a block), entries of SETTINGS (32), and acknowledgements that wait to be
  * sent (1,000). */
+#include "http/http2.h"
+
 #include "base/alloc.h"
 #include "http/http2_session.h"
+#include "http/request.h"
+#include "http/room.h"
 
 #include <pthread.h>
 #include <stdlib.h>

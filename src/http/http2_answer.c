@@ -9,6 +9,9 @@
  * HTTP2_PIECE_BYTES through; after three waits in vain nothing of the connection waits. */
 #include "http/http2_session.h"
 
+#include "http/http2.h"
+#include "http/room.h"
+
 #define ANSWER_FIELDS_MAX 64
 #define CREDIT_OF_DATA 4
 #define CREDIT_OF_ANSWER 50

@@ -6,9 +6,14 @@
  * loop in conn_process goes on with the next pipelined request; one that answers later enters it
  * again by conn_request_done. So a small request costs one read and one write, and a train of
  * pipelined ones not more. */
-#include "http/conn.h"
+#include "http/request.h"
 
 #include "base/limits.h"
+#include "http/forwarded.h"
+#include "http/http2.h"
+#include "http/response.h"
+#include "http/room.h"
+#include "http/turns.h"
 
 #include <stdio.h>
 

@@ -1,8 +1,10 @@
 /* Writing responses into a connection's `out`. */
+#include "http/response.h"
+
 #include "domain/clock.h"
 #include "domain/traceparent.h"
 #include "http/access_log.h"
-#include "http/conn.h"
+#include "http/request.h"
 
 #include <stdatomic.h>
 

@@ -22,8 +22,13 @@
  * and conn_take_room spare the connection they are called for. `buffer_bytes` of the server is the
  * sum of its connections'. Bodies that are being read have room for all that they announced, so
  * they never wait for each other. */
+#include "http/room.h"
+
 #include "base/alloc.h"
-#include "http/conn.h"
+#include "http/forwarded.h"
+#include "http/http2.h"
+#include "http/request.h"
+#include "http/turns.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

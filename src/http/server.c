@@ -8,6 +8,9 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "http/conn.h"
+#include "http/request.h"
+#include "http/room.h"
+#include "http/turns.h"
 #include "net/tls.h"
 
 #include <errno.h>

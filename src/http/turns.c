@@ -12,7 +12,7 @@
  * Invariants. A connection is in `turns_waiting` iff TURN_WAITS, in `turns_reading` iff
  * TURN_READING, the one that has read nothing for longest first. `turns_taken` counts those that
  * are TURN_READING or TURN_HANDLED. */
-#include "http/conn.h"
+#include "http/turns.h"
 
 #define TURN_IDLE_MS 20
 

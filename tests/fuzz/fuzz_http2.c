@@ -7,7 +7,7 @@
 #include "fuzz.h"
 
 #include "base/check.h"
-#include "http/conn.h"
+#include "http/http2.h"
 
 #define BYTES_MAX 12000
 #define LATE_MAX LIMIT_HTTP2_STREAMS

@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 #include "http/conn.h"
+#include "http/forwarded.h"
 
 #include <unistd.h>
 
