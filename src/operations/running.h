@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#define OPERATIONS_SENDING_MOST MAILER_SENDING_MOST /* of each channel */
 #define OPERATIONS_MAGIC 0x0BE7A710u
 
 /* The account whose statement of the last closed month is looked at: see statement_messages.c. */
@@ -22,7 +23,7 @@ struct statement_tour {
     struct callback_count waiting;
 };
 
-#define MAILS_MS (INT64_C(60) * 60 * 1000) /* at most so many in it: digest.c */
+#define MAILS_MS HOUR_MS /* at most so many in it: digest.c */
 
 struct operations {
     uint32_t magic;
@@ -86,3 +87,11 @@ void notice_correct_owed(struct notice *n);
 
 /* Begins or ends what is owed, as its endpoint is now. */
 void notice_consider(struct notice *n);
+/* The message was told, or is given up: whichever, it is over. */
+void notice_end_message(struct notice *n);
+
+/* Of one that is READY and due: sends its message, unless others of its recipient or its channel
+ * are being sent, or withdraws it where it says what is no longer so. */
+void notice_try(struct notice *n);
+/* At once, of a webhook: the message is READY again. */
+void notice_cancel_sending(struct notice *n);
