@@ -42,12 +42,9 @@ static void print_store(struct buf *to, const struct store_numbers *n, int64_t n
         {"postbackd_disk_reserve_bytes", "gauge", "Events are refused when less is free.",
          n->disk_reserve_bytes},
     };
-    for (size_t i = 0; i < ARRAY_LEN(metrics); i++)
-        metric_print(to, &metrics[i]);
-    buf_add_c(to,
-              "# HELP postbackd_requests_refused_total Requests of events that were refused, by "
-              "the bound.\n"
-              "# TYPE postbackd_requests_refused_total counter\n");
+    metrics_print(to, metrics, ARRAY_LEN(metrics));
+    metric_head(to, "postbackd_requests_refused_total", "counter",
+                "Requests of events that were refused, by the bound.");
     for (int r = STORE_TAKES + 1; r < STORE_REFUSALS; r++)
         buf_printf(to, "postbackd_requests_refused_total{bound=\"%s\"} %lld\n",
                    store_refusal_name((enum store_refusal)r), (long long)n->refused[r]);
@@ -71,8 +68,8 @@ static void print_nodes(struct buf *to, const struct store_numbers *n)
         {"postbackd_handed_over_total", "counter",
          "Lanes and callbacks that this node told others of.", n->handed_over},
     };
-    for (size_t i = 0; n->nodes > 0 && i < ARRAY_LEN(metrics); i++)
-        metric_print(to, &metrics[i]);
+    if (n->nodes > 0)
+        metrics_print(to, metrics, ARRAY_LEN(metrics));
 }
 
 static void print_scrub(struct buf *to, const struct store_numbers *n, int64_t now_ms)
@@ -89,8 +86,8 @@ static void print_scrub(struct buf *to, const struct store_numbers *n, int64_t n
         {"postbackd_scrub_read_bytes_total", "counter", "Bytes that these checks have read.",
          n->scrub_read_bytes},
     };
-    for (size_t i = 0; n->scrub_runs && i < ARRAY_LEN(metrics); i++)
-        metric_print(to, &metrics[i]);
+    if (n->scrub_runs)
+        metrics_print(to, metrics, ARRAY_LEN(metrics));
 }
 
 static void print_database(struct buf *to, const struct store_numbers *n)
@@ -103,8 +100,8 @@ static void print_database(struct buf *to, const struct store_numbers *n)
          "Outcomes of attempts that the database rejects; they are retried.",
          n->outcomes_set_aside},
     };
-    for (size_t i = 0; n->nodes > 0 && i < ARRAY_LEN(metrics); i++)
-        metric_print(to, &metrics[i]);
+    if (n->nodes > 0)
+        metrics_print(to, metrics, ARRAY_LEN(metrics));
 }
 
 static void print_replica(struct buf *to, const struct store_numbers *n)
@@ -118,8 +115,8 @@ static void print_replica(struct buf *to, const struct store_numbers *n)
          "Reads that went to the primary, as the replica was away or behind.",
          n->replica_reads_passed_on},
     };
-    for (size_t i = 0; n->replica != STORE_REPLICA_NONE && i < ARRAY_LEN(metrics); i++)
-        metric_print(to, &metrics[i]);
+    if (n->replica != STORE_REPLICA_NONE)
+        metrics_print(to, metrics, ARRAY_LEN(metrics));
     if (n->replica != STORE_REPLICA_NONE)
         metric_print_milli(
             to, &(struct metric){"postbackd_read_replica_lag_seconds", "gauge",
@@ -134,8 +131,8 @@ static void print_clusters(struct buf *to, const struct store_numbers *n)
         {"postbackd_clusters_away", "gauge",
          "Those of them that this node cannot write to: their accounts wait.", n->clusters_away},
     };
-    for (size_t i = 0; n->clusters > 0 && i < ARRAY_LEN(metrics); i++)
-        metric_print(to, &metrics[i]);
+    if (n->clusters > 0)
+        metrics_print(to, metrics, ARRAY_LEN(metrics));
 }
 
 static void print_each_cluster(struct buf *to, struct store *store)
@@ -143,16 +140,15 @@ static void print_each_cluster(struct buf *to, struct store *store)
     struct cluster_state c[CLUSTERS_MOST];
     size_t count = store_get_clusters(store, c);
     if (count > 0)
-        buf_add_c(to, "# HELP postbackd_cluster_bytes Size of a cluster's database.\n"
-                      "# TYPE postbackd_cluster_bytes gauge\n");
+        metric_head(to, "postbackd_cluster_bytes", "gauge", "Size of a cluster's database.");
     for (size_t i = 0; i < count; i++)
         if (c[i].bytes != CLUSTER_UNKNOWN)
             buf_printf(to, "postbackd_cluster_bytes{cluster=\"%zu\"} %lld\n", i,
                        (long long)c[i].bytes);
     if (count > 0)
-        buf_add_c(to, "# HELP postbackd_cluster_move_behind_bytes Changes that the other server of "
-                      "a move has not confirmed, while a cluster is moved.\n"
-                      "# TYPE postbackd_cluster_move_behind_bytes gauge\n");
+        metric_head(
+            to, "postbackd_cluster_move_behind_bytes", "gauge",
+            "Changes that the other server of a move has not confirmed, while a cluster is moved.");
     for (size_t i = 0; i < count; i++)
         if (c[i].move.step != MOVE_NONE)
             buf_printf(to, "postbackd_cluster_move_behind_bytes{cluster=\"%zu\"} %lld\n", i,
@@ -171,16 +167,13 @@ static void print_delivery(struct buf *to, const struct delivery_numbers *n)
         {"postbackd_lanes", "gauge", "Lanes with something in hand or waiting.", n->lanes},
         {"postbackd_lanes_suspended", "gauge", "Lanes whose receiver is down.", n->lanes_suspended},
     };
-    for (size_t i = 0; i < ARRAY_LEN(metrics); i++)
-        metric_print(to, &metrics[i]);
-    buf_add_c(to, "# HELP postbackd_attempts_total Attempts by how they ended.\n"
-                  "# TYPE postbackd_attempts_total counter\n");
+    metrics_print(to, metrics, ARRAY_LEN(metrics));
+    metric_head(to, "postbackd_attempts_total", "counter", "Attempts by how they ended.");
     for (int k = 0; k < ATTEMPT_CLASSES; k++)
         buf_printf(to, "postbackd_attempts_total{result=\"%s\"} %lld\n",
                    attempt_class_name((enum attempt_class)k), (long long)n->attempts[k]);
-    buf_add_c(to, "# HELP postbackd_attempts_not_made_total Attempts that a fault of this machine "
-                  "prevented, by cause; the callbacks wait.\n"
-                  "# TYPE postbackd_attempts_not_made_total counter\n");
+    metric_head(to, "postbackd_attempts_not_made_total", "counter",
+                "Attempts that a fault of this machine prevented, by cause; the callbacks wait.");
     for (int k = LOCAL_FAULT_NONE + 1; k < LOCAL_FAULTS; k++)
         buf_printf(to, "postbackd_attempts_not_made_total{cause=\"%s\"} %lld\n",
                    local_fault_name((enum local_fault)k), (long long)n->local_faults[k]);
@@ -200,10 +193,9 @@ static void print_memory(struct buf *to, const struct store_numbers *n)
         {"page_caches", n->page_cache_bytes}, {"memtables", n->memtable_bytes},
         {"key_filters", n->filter_bytes},     {"key_filters_mapped", n->mapped_filter_bytes},
     };
-    buf_add_c(to,
-              "# HELP postbackd_memory_bytes Memory by part: allocated in all, kept free by the "
-              "allocator, of the allocated the largest parts, and what is mapped from files.\n"
-              "# TYPE postbackd_memory_bytes gauge\n");
+    metric_head(to, "postbackd_memory_bytes", "gauge",
+                "Memory by part: allocated in all, kept free by the allocator, of the allocated "
+                "the largest parts, and what is mapped from files.");
     for (size_t i = 0; i < ARRAY_LEN(parts); i++)
         buf_printf(to, "postbackd_memory_bytes{part=\"%s\"} %lld\n", parts[i].part, parts[i].bytes);
 }
@@ -221,8 +213,7 @@ static void print_books(struct buf *to, const struct books_state *a, int64_t now
         {"postbackd_books_round_age_seconds", "gauge",
          "Time since all days were last checked; -1: not yet since the start.", age_s},
     };
-    for (size_t i = 0; i < ARRAY_LEN(metrics); i++)
-        metric_print(to, &metrics[i]);
+    metrics_print(to, metrics, ARRAY_LEN(metrics));
 }
 
 /* Of each kind the one that expires first; a kind of which there is none has no sample. */
@@ -235,9 +226,8 @@ static void print_certificates(struct buf *to, const struct certificate_state *s
     } kinds[] = {{"listener", s->listener_expires_ms},
                  {"clients", s->clients_expires_ms},
                  {"receivers", receivers_expires_ms}};
-    buf_add_c(to, "# HELP postbackd_certificate_expiry_seconds Time until the first certificate of "
-                  "its kind expires; below 0 it has.\n"
-                  "# TYPE postbackd_certificate_expiry_seconds gauge\n");
+    metric_head(to, "postbackd_certificate_expiry_seconds", "gauge",
+                "Time until the first certificate of its kind expires; below 0 it has.");
     for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
         if (kinds[i].expires_ms != 0)
             buf_printf(to, "postbackd_certificate_expiry_seconds{certificate=\"%s\"} %lld\n",
@@ -246,8 +236,7 @@ static void print_certificates(struct buf *to, const struct certificate_state *s
 
 static void print_overview(struct buf *to, const struct delivery_overview *o)
 {
-    buf_add_c(to, "# HELP postbackd_endpoints Endpoints with something to do, by state.\n"
-                  "# TYPE postbackd_endpoints gauge\n");
+    metric_head(to, "postbackd_endpoints", "gauge", "Endpoints with something to do, by state.");
     for (int s = 0; s < LANE_STATES; s++)
         buf_printf(to, "postbackd_endpoints{state=\"%s\"} %lld\n",
                    lane_state_name((enum lane_state)s), (long long)o->lanes[s]);
@@ -270,8 +259,7 @@ static void print_overview(struct buf *to, const struct delivery_overview *o)
          "The lowest success rate of an endpoint with at least 20 tries in the last hour.",
          o->worst_success_permille},
     };
-    for (size_t i = 0; i < ARRAY_LEN(metrics); i++)
-        metric_print(to, &metrics[i]);
+    metrics_print(to, metrics, ARRAY_LEN(metrics));
     for (size_t i = 0; i < ARRAY_LEN(milli); i++)
         metric_print_milli(to, &milli[i]);
 }
@@ -280,7 +268,7 @@ static void print_durations(struct buf *to, const struct delivery_numbers *n)
 {
     static const char name[] = "postbackd_attempt_duration_seconds";
     long long count = 0;
-    buf_printf(to, "# HELP %s How long attempts took.\n# TYPE %s histogram\n", name, name);
+    metric_head(to, name, "histogram", "How long attempts took.");
     for (size_t b = 0; b < DELIVERY_DURATIONS; b++) {
         count += n->durations[b];
         buf_printf(to, "%s_bucket{le=\"", name);
@@ -300,7 +288,7 @@ static void print_timing(struct buf *to, const char *name, const char *help,
                          const struct timing_numbers *n)
 {
     long long count = 0;
-    buf_printf(to, "# HELP %s %s\n# TYPE %s histogram\n", name, help, name);
+    metric_head(to, name, "histogram", help);
     for (size_t b = 0; b + 1 < TIMING_BUCKETS; b++) {
         long long us = timing_bounds_us[b];
         count += n->counts[b];
@@ -354,8 +342,7 @@ static void print_operations(struct buf *to, const struct operations_numbers *n)
          n->given_up},
         {"postbackd_operations_owed", "gauge", "Such messages that wait.", n->owed},
     };
-    for (size_t i = 0; i < ARRAY_LEN(metrics); i++)
-        metric_print(to, &metrics[i]);
+    metrics_print(to, metrics, ARRAY_LEN(metrics));
 }
 
 static void print_link_mails(struct buf *to, const struct api *api)
@@ -372,8 +359,7 @@ static void print_link_mails(struct buf *to, const struct api *api)
          n.given_up},
         {"postbackd_link_mails_owed", "gauge", "Such e-mails that wait.", n.owed},
     };
-    for (size_t i = 0; i < ARRAY_LEN(metrics); i++)
-        metric_print(to, &metrics[i]);
+    metrics_print(to, metrics, ARRAY_LEN(metrics));
 }
 
 static void print_http(struct buf *to)
@@ -393,8 +379,7 @@ static void print_http(struct buf *to)
         {"postbackd_access_log_lines_lost_total", "counter",
          "Lines of the access log that could not be written.", access_log_lines_lost()},
     };
-    for (size_t i = 0; i < ARRAY_LEN(metrics); i++)
-        metric_print(to, &metrics[i]);
+    metrics_print(to, metrics, ARRAY_LEN(metrics));
 }
 
 static void print_bus(struct buf *to, const struct bus *bus)
@@ -415,8 +400,7 @@ static void print_bus(struct buf *to, const struct bus *bus)
         {"postbackd_kafka_paused", "gauge",
          "1 while the store or the dead-letter topic takes nothing.", n.paused},
     };
-    for (size_t i = 0; i < ARRAY_LEN(metrics); i++)
-        metric_print(to, &metrics[i]);
+    metrics_print(to, metrics, ARRAY_LEN(metrics));
 }
 
 static void print_rewards_feed(struct buf *to, const struct rewards_feed *feed)
@@ -434,15 +418,13 @@ static void print_rewards_feed(struct buf *to, const struct rewards_feed *feed)
          "At the node that writes: all that was accepted so long ago is in Kafka.",
          n.behind_ms / 1000},
     };
-    for (size_t i = 0; i < ARRAY_LEN(metrics); i++)
-        metric_print(to, &metrics[i]);
+    metrics_print(to, metrics, ARRAY_LEN(metrics));
 }
 
 static void print_accounts(struct buf *to, const struct api *api)
 {
-    buf_add_c(to,
-              "# HELP postbackd_account_limited_total Requests beyond what an account may use.\n"
-              "# TYPE postbackd_account_limited_total counter\n");
+    metric_head(to, "postbackd_account_limited_total", "counter",
+                "Requests beyond what an account may use.");
     for (enum account_use use = 0; use < ACCOUNT_USES; use++)
         buf_printf(to, "postbackd_account_limited_total{limit=\"%s\"} %lld\n",
                    account_use_name(use), (long long)account_limits_refused(api->accounts, use));
@@ -450,8 +432,7 @@ static void print_accounts(struct buf *to, const struct api *api)
 
 static void print_responses(struct buf *to)
 {
-    buf_add_c(to, "# HELP postbackd_http_responses_total Responses by status.\n"
-                  "# TYPE postbackd_http_responses_total counter\n");
+    metric_head(to, "postbackd_http_responses_total", "counter", "Responses by status.");
     for (int status = 200; status <= 599; status++)
         if (http_responses(status) > 0)
             buf_printf(to, "postbackd_http_responses_total{status=\"%d\"} %lld\n", status,

@@ -113,11 +113,9 @@ void process_metrics_print(struct buf *to, const char *version, int64_t now_ms)
     print_memory(to);
     print_descriptors(to);
     print_start(to, now_ms);
-    buf_printf(to,
-               "# HELP postbackd_build_info 1, with the version and the compiler of this build.\n"
-               "# TYPE postbackd_build_info gauge\n"
-               "postbackd_build_info{version=\"%s\",compiler=\"%s\"} 1\n",
-               version,
+    metric_head(to, "postbackd_build_info", "gauge",
+                "1, with the version and the compiler of this build.");
+    buf_printf(to, "postbackd_build_info{version=\"%s\",compiler=\"%s\"} 1\n", version,
 #ifdef __clang__
                "clang " __clang_version__
 #else
