@@ -39,7 +39,7 @@ bool supervisor_socket(int *ret_fd, const char **ret_why)
     unsetenv("LISTEN_FDS");
     unsetenv("LISTEN_FDNAMES");
     if (count > 1) {
-        *ret_why = "the service manager hands over more than one socket; one it can be.";
+        *ret_why = "the service manager hands over more than one socket; only one is supported.";
         return false;
     }
     if (count == 1 && !socket_adopt(FIRST_FD)) {

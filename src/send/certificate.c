@@ -78,7 +78,7 @@ static void say(struct buf *to, const struct connection *c, X509_STORE_CTX *cont
     switch (certificate ? error : X509_V_OK) {
     case X509_V_ERR_HOSTNAME_MISMATCH:
     case X509_V_ERR_IP_ADDRESS_MISMATCH:
-        buf_printf(to, "the certificate is not for %s but for ", c->destination->host);
+        buf_printf(to, "the certificate is not for %s but for ", c->pool->host);
         add_names(to, certificate);
         return;
     case X509_V_ERR_CERT_HAS_EXPIRED:

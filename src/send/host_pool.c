@@ -58,7 +58,7 @@ void host_pool_drop_if_unused(struct sender *s, struct host_pool *d)
 void idle_remove(struct connection *c)
 {
     list_remove(&c->sender->idle, &c->link);
-    list_remove(&c->destination->idle, &c->link_of_pool);
+    list_remove(&c->pool->idle, &c->link_of_pool);
 }
 
 struct connection *idle_take(struct sender *s, struct host_pool *d)
@@ -75,7 +75,7 @@ struct connection *idle_take(struct sender *s, struct host_pool *d)
 void idle_give(struct connection *c)
 {
     struct sender *s = c->sender;
-    struct host_pool *d = c->destination;
+    struct host_pool *d = c->pool;
     if (d->idle.count >= (size_t)s->options.idle_per_destination) {
         connection_close(c);
         return;

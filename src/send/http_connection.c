@@ -20,7 +20,7 @@ static void draining_unlink(struct connection *c)
 {
     list_remove(&c->sender->draining, &c->link);
     loop_timer_clear(c->sender->loop, &c->timer);
-    c->destination->draining--;
+    c->pool->draining--;
 }
 
 /* ---- requests to be written
@@ -69,7 +69,7 @@ void sender_flush(struct sender *s)
             continue;
         }
         buf_clear(&s->request);
-        request_print(&s->request, &c->destination->fixed, c->job->x);
+        request_print(&s->request, &c->pool->fixed, c->job->x);
         connection_write(c, s->request.p, s->request.n);
     }
     loop_timer_clear(s->loop, &s->pending_write_timer);
@@ -84,7 +84,7 @@ void connection_close(struct connection *c)
 {
     CHECK_MAGIC(c, CONNECTION_MAGIC);
     struct sender *s = c->sender;
-    struct host_pool *d = c->destination;
+    struct host_pool *d = c->pool;
     cancel_pending_write(c);
     if (c->state == CONNECTION_IDLE)
         idle_remove(c);
@@ -135,7 +135,7 @@ void connection_print_tls_why(struct buf *to, const struct connection *c, enum s
                     strstr(reason, "alert certificate") || strstr(reason, "alert unknown ca");
     if (c->identity_unusable)
         buf_add_c(to, "was not asked: TLS does not take the app's ClientCertificate any more");
-    else if (about_us && !c->tls_why && !c->destination->has_identity)
+    else if (about_us && !c->tls_why && !c->pool->has_identity)
         buf_printf(to, "wants a certificate of its callers: set the app's ClientCertificate (%s)",
                    reason);
     else if (about_us && !c->tls_why)
@@ -162,7 +162,7 @@ static void shake_hands(struct connection *c)
 {
     enum stream_result result = stream_handshake(&c->stream);
     if (result == STREAM_OK) {
-        struct host_pool *d = c->destination;
+        struct host_pool *d = c->pool;
         struct job *job = c->job;
         c->certificate_expires_ms = tls_peer_expires_ms(c->stream.tls);
         d->http1_only = !tls_chose_http2(c->stream.tls);
@@ -179,12 +179,12 @@ static void shake_hands(struct connection *c)
 void connection_open(struct job *job, int fd, const struct address *address)
 {
     struct sender *s = job->sender;
-    struct host_pool *d = job->destination;
+    struct host_pool *d = job->pool;
     struct ssl_st *tls = NULL;
     struct connection *c = xcalloc(1, sizeof *c);
     c->magic = CONNECTION_MAGIC;
     c->sender = s;
-    c->destination = d;
+    c->pool = d;
     c->address = *address;
     c->generation = job->generation;
     c->opened_mono_ms = loop_mono_ms(s->loop);
@@ -310,7 +310,7 @@ void connection_drain(struct job *job)
     job->connection = NULL;
     c->state = CONNECTION_DRAINING;
     list_push(&c->sender->draining, &c->link);
-    c->destination->draining++;
+    c->pool->draining++;
     loop_timer_set(c->sender->loop, &c->timer, job->deadline_mono_ms);
     job_settle_by_status(job, "");
     line_poke(c->sender); /* this connection may be closed for a job that waits for one */

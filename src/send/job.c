@@ -30,7 +30,7 @@ void line_poke(struct sender *s)
 
 static bool is_worth_joining(const struct job *job)
 {
-    const struct host_pool *d = job->destination;
+    const struct host_pool *d = job->pool;
     return d->pioneer && !d->http1_only && job->sender->options.http2 && !d->no_http2 &&
            (job->join_deadline_mono_ms == 0 ||
             job->join_deadline_mono_ms > loop_mono_ms(job->sender->loop));
@@ -38,7 +38,7 @@ static bool is_worth_joining(const struct job *job)
 
 static void join(struct job *job)
 {
-    struct host_pool *d = job->destination;
+    struct host_pool *d = job->pool;
     if (job->join_deadline_mono_ms == 0) {
         int64_t wait_ms = job->x->connect_timeout_ms / 2;
         job->join_deadline_mono_ms =
@@ -75,9 +75,9 @@ static void job_timer_fire(struct timer *timer);
 void job_go(struct job *job)
 {
     struct sender *s = job->sender;
-    struct connection *c = shared_take(job->destination);
+    struct connection *c = shared_take(job->pool);
     if (!c)
-        c = idle_take(s, job->destination);
+        c = idle_take(s, job->pool);
     if (!c && is_worth_joining(job)) {
         join(job);
         return;
@@ -114,7 +114,7 @@ void job_open_fresh(struct job *job)
     struct sender *s = job->sender;
     job->x->reused_connection = false;
     if (make_room(s)) {
-        struct host_pool *d = job->destination;
+        struct host_pool *d = job->pool;
         job->connect_deadline_mono_ms = loop_mono_ms(s->loop) + connect_timeout_ms(job->x);
         if (d->https && !d->pioneer)
             d->pioneer = job;
@@ -126,7 +126,7 @@ void job_open_fresh(struct job *job)
 
 static bool has_connection_for(const struct job *job)
 {
-    struct host_pool *d = job->destination;
+    struct host_pool *d = job->pool;
     return d->idle.count > 0 || shared_take(d) || is_worth_joining(job);
 }
 
@@ -154,11 +154,11 @@ void job_start(struct sender *s, struct exchange *x)
     job->started_mono_ms = now;
     job->deadline_mono_ms = now + x->timeout_ms;
     job->timer.fire = job_timer_fire;
-    job->destination = host_pool_get(s, x);
-    job->destination->exchanges++;
+    job->pool = host_pool_get(s, x);
+    job->pool->exchanges++;
     s->exchanges++;
     x->internal = job;
-    request_print_log(&x->request_headers, &job->destination->fixed, x);
+    request_print_log(&x->request_headers, &job->pool->fixed, x);
     if (s->line.count > 0) {
         /* first come, first served, even if the destination has an idle connection */
         line_join(job);
@@ -194,7 +194,7 @@ void job_set_phase(struct job *job, enum job_phase phase)
 
 void job_print_where(struct buf *to, const struct job *job)
 {
-    const struct host_pool *d = job->destination;
+    const struct host_pool *d = job->pool;
     buf_add_c(to, d->host);
     if (!d->host_is_address && job->address.family != 0) {
         buf_add_c(to, " (");
@@ -250,7 +250,7 @@ static void settle_late(struct job *job)
     case JOB_RESOLVING:
         job->x->local_fault = opening_local_fault(job->opening);
         job_settle(job, ATTEMPT_DNS, "The name %s could not be resolved within %g s",
-                   job->destination->host, connect_s);
+                   job->pool->host, connect_s);
         break;
     case JOB_DIALING:
         job->x->local_fault = opening_local_fault(job->opening);
@@ -300,7 +300,7 @@ static void settle_late(struct job *job)
  * would else get more requests at once than MaxConcurrency allows. */
 static void leave_body(struct job *job)
 {
-    if (job->destination->draining >= LIMIT_DESTINATION_SLOW_BODIES)
+    if (job->pool->draining >= LIMIT_DESTINATION_SLOW_BODIES)
         loop_timer_set(job->sender->loop, &job->timer, job->deadline_mono_ms);
     else if (job->stream)
         multiplex_drain(job);
@@ -313,7 +313,7 @@ static void job_timer_fire(struct timer *timer)
     struct job *job = CONTAINER_OF(timer, struct job, timer);
     CHECK_MAGIC(job, JOB_MAGIC);
     if (job->phase == JOB_JOINING) {
-        list_remove(&job->destination->joiners, &job->link);
+        list_remove(&job->pool->joiners, &job->link);
         job_open_fresh(job);
         return;
     }
@@ -419,7 +419,7 @@ void job_settle_by_status(struct job *job, const char *but)
 static void job_release(struct job *job)
 {
     struct sender *s = job->sender;
-    struct host_pool *d = job->destination;
+    struct host_pool *d = job->pool;
     ASSERT(!job->opening && !job->connection);
     loop_timer_clear(s->loop, &job->timer);
     if (d->pioneer == job)
@@ -439,7 +439,7 @@ static void job_let_go(struct job *job)
     struct opening *opening = job->opening;
     struct connection *c = job->connection;
     if (job->phase == JOB_JOINING)
-        list_remove(&job->destination->joiners, &job->link);
+        list_remove(&job->pool->joiners, &job->link);
     else if (list_contains(&job->sender->line, &job->link))
         list_remove(&job->sender->line, &job->link);
     if (job->stream) {

@@ -35,13 +35,13 @@ static void shared_link(struct connection *c)
 {
     c->state = CONNECTION_SHARED;
     list_push(&c->sender->shared, &c->link);
-    list_push(&c->destination->shared, &c->link_of_pool);
+    list_push(&c->pool->shared, &c->link_of_pool);
 }
 
 static void shared_unlink(struct connection *c)
 {
     list_remove(&c->sender->shared, &c->link);
-    list_remove(&c->destination->shared, &c->link_of_pool);
+    list_remove(&c->pool->shared, &c->link_of_pool);
 }
 
 static bool takes_more(const struct connection *c)
@@ -142,7 +142,7 @@ static void drop(struct multiplexed *m)
         m->job->stream = NULL;
         m->job->connection = NULL;
     } else {
-        c->destination->draining--;
+        c->pool->draining--;
     }
     free(m);
     flush_soon(c);
@@ -174,7 +174,7 @@ static void drain_timer_fire(struct timer *timer)
 
 void multiplex_begin(struct connection *c)
 {
-    c->h2 = h2_new(c->destination->allowed_streams);
+    c->h2 = h2_new(c->pool->allowed_streams);
     shared_link(c);
 }
 
@@ -200,7 +200,7 @@ void multiplex_send(struct connection *c, struct job *job)
     job->stream = m;
     job->address = c->address;
     struct h2_header headers[REQUEST_H2_HEADERS];
-    size_t count = request_list_h2(headers, &c->sender->request, &job->destination->fixed, x);
+    size_t count = request_list_h2(headers, &c->sender->request, &job->pool->fixed, x);
     ASSERT(h2_submit(c->h2, &m->h2, headers, count)); /* h2_room was checked */
     job_set_phase(job, JOB_ANSWER);
     flush_soon(c);
@@ -275,7 +275,7 @@ void multiplex_drain(struct job *job)
     }
     h2_keep_nothing(&m->h2);
     m->job = NULL;
-    m->connection->destination->draining++;
+    m->connection->pool->draining++;
     job->stream = NULL;
     job->connection = NULL;
     loop_timer_set(m->connection->sender->loop, &m->timer, job->deadline_mono_ms);
@@ -299,7 +299,7 @@ static void fail_early(struct multiplexed *m)
     const struct h2_stream *h2 = &m->h2;
     bool wants_http1 = h2->end == H2_RESET && h2->code == H2_CODE_HTTP_1_1_REQUIRED;
     if ((h2->end == H2_REFUSED || wants_http1) && !m->job->retried) {
-        m->job->destination->no_http2 |= wants_http1;
+        m->job->pool->no_http2 |= wants_http1;
         m->connection->retired |= wants_http1;
         again(m);
         return;
@@ -376,7 +376,7 @@ static void tell(struct connection *c)
 void multiplex_go_on(struct connection *c)
 {
     uint32_t allowed = h2_allowed_streams(c->h2);
-    c->destination->allowed_streams = allowed > 0 ? allowed : c->destination->allowed_streams;
+    c->pool->allowed_streams = allowed > 0 ? allowed : c->pool->allowed_streams;
     do {
         tell(c);
         flush(c);

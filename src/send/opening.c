@@ -86,11 +86,11 @@ static void settle_none_allowed(struct job *job, const struct address *refused)
     const char *why = refusal(job->sender, refused);
     struct buf text = {0};
     address_print(&text, refused);
-    if (job->destination->host_is_address)
+    if (job->pool->host_is_address)
         job_settle(job, ATTEMPT_DESTINATION_REFUSED, "%s %s", buf_c(&text), why);
     else
         job_settle(job, ATTEMPT_DESTINATION_REFUSED, "The name %s resolves to %s, which %s",
-                   job->destination->host, buf_c(&text), why);
+                   job->pool->host, buf_c(&text), why);
     buf_free(&text);
 }
 
@@ -225,7 +225,7 @@ static void dial_begin(struct opening *opening, const struct address *from, size
     if (dial->address_count == 0) {
         job_settle(job, ATTEMPT_DNS,
                    "%s can only be reached over an IP version that callbacks are not sent from",
-                   job->destination->host);
+                   job->pool->host);
         return;
     }
     dial->port = port;
@@ -254,7 +254,7 @@ static void dial_proxy(struct opening *opening, const struct address *target)
     struct job *job = opening->job;
     struct sender *s = job->sender;
     opening->tunnel.loop = s->loop;
-    opening->tunnel.target = (struct endpoint){*target, job->destination->port};
+    opening->tunnel.target = (struct endpoint){*target, job->pool->port};
     opening->tunnel.userinfo = s->proxy.userinfo;
     opening->tunnel.done = on_tunnel;
     opening->query.done = on_proxy_resolved;
@@ -283,7 +283,7 @@ static void dial_addresses(struct opening *opening, const struct address *from, 
     if (job->sender->has_proxy)
         dial_proxy(opening, &good[0]);
     else
-        dial_begin(opening, good, good_count, job->destination->port);
+        dial_begin(opening, good, good_count, job->pool->port);
 }
 
 /* ---- resolving */
@@ -300,7 +300,7 @@ static void settle_unresolved(struct job *job, enum dns_status status)
     };
     if (status == DNS_SILENT)
         job->x->local_fault = LOCAL_FAULT_NAME_SERVERS;
-    job_settle(job, ATTEMPT_DNS, "The name %s %s", job->destination->host, words[status]);
+    job_settle(job, ATTEMPT_DNS, "The name %s %s", job->pool->host, words[status]);
 }
 
 static void use_names(struct opening *opening)
@@ -334,7 +334,7 @@ enum local_fault opening_local_fault(const struct opening *opening)
 void opening_start(struct job *job)
 {
     struct sender *s = job->sender;
-    const struct host_pool *d = job->destination;
+    const struct host_pool *d = job->pool;
     struct opening *opening = xcalloc(1, sizeof *opening);
     opening->job = job;
     opening->query.done = on_resolved;

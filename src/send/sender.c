@@ -16,7 +16,7 @@ static void on_session(void *owner, struct ssl_session_st *session)
         tls_session_free(session);
         return;
     }
-    sessions_put(c->sender->sessions, c->destination, session, tls_resumed(c->stream.tls));
+    sessions_put(c->sender->sessions, c->pool, session, tls_resumed(c->stream.tls));
 }
 
 static void *copy_array(const void *from, size_t count, size_t size)

@@ -70,7 +70,7 @@ struct job {
     enum job_phase phase;
     struct sender *sender;
     struct exchange *x;
-    struct host_pool *destination;
+    struct host_pool *pool;
     struct opening *opening;
     struct connection *connection;
     struct multiplexed *stream; /* its stream on an HTTP/2 connection */
@@ -96,7 +96,7 @@ struct connection {
     enum connection_state state;
     struct stream stream;
     struct sender *sender;
-    struct host_pool *destination;
+    struct host_pool *pool;
     struct job *job; /* HANDSHAKE, BUSY */
     struct address address;
     uint32_t generation; /* its opening's */
