@@ -63,6 +63,17 @@ static inline int hex_value(char c)
     return -1;
 }
 
+/* Prints n bytes as 2n digits in lower case, without a NUL. */
+static inline void hex_print(char *to, const void *bytes, size_t n)
+{
+    static const char digits[] = "0123456789abcdef";
+    const unsigned char *p = bytes;
+    for (size_t i = 0; i < n; i++) {
+        to[2 * i] = digits[p[i] >> 4];
+        to[2 * i + 1] = digits[p[i] & 15];
+    }
+}
+
 /* Takes a percent-encoded byte off the front (RFC 3986, 2.1). False: `*text` does not begin with
  * one, and nothing is taken. */
 bool str_take_percent(struct str *text, char *ret);

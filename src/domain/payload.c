@@ -33,7 +33,6 @@ static bool needs_escape(unsigned char c)
 
 static void print_escaped(struct buf *to, unsigned char c)
 {
-    static const char hex[] = "0123456789abcdef";
     switch (c) {
     case '"': ADD(to, "\\\""); break;
     case '\\': ADD(to, "\\\\"); break;
@@ -44,8 +43,8 @@ static void print_escaped(struct buf *to, unsigned char c)
     case '\t': ADD(to, "\\t"); break;
     default:
         ADD(to, "\\u00");
-        buf_add_char(to, hex[c >> 4]);
-        buf_add_char(to, hex[c & 15]);
+        hex_print(buf_reserve(to, 2), &c, 1);
+        to->n += 2;
     }
 }
 

@@ -87,15 +87,6 @@ static struct signer *signer_of_thread(void)
     return s;
 }
 
-static void print_hex(const unsigned char *bytes, size_t n, char *to)
-{
-    static const char hex[] = "0123456789abcdef";
-    for (size_t i = 0; i < n; i++) {
-        to[2 * i] = hex[bytes[i] >> 4];
-        to[2 * i + 1] = hex[bytes[i] & 15];
-    }
-}
-
 void signature_sig(struct str panelist_id, struct str reward_id, struct str secret,
                    char ret_hex[SIG_HEX_BYTES])
 {
@@ -107,7 +98,7 @@ void signature_sig(struct str panelist_id, struct str reward_id, struct str secr
     ASSERT(EVP_DigestUpdate(s->md5_ctx, reward_id.p, reward_id.n) == 1);
     ASSERT(EVP_DigestUpdate(s->md5_ctx, secret.p, secret.n) == 1);
     ASSERT(EVP_DigestFinal_ex(s->md5_ctx, digest, &n) == 1 && n * 2 == SIG_HEX_BYTES);
-    print_hex(digest, n, ret_hex);
+    hex_print(ret_hex, digest, n);
 }
 
 static int base64_value(char c)
@@ -243,7 +234,7 @@ void signature_query(struct str secret, struct str query, char ret_hex[QUERY_SIG
     ASSERT(HMAC(EVP_sha256(), secret.p, (int)secret.n, (const unsigned char *)query.p, query.n, mac,
                 &n) != NULL &&
            n == sizeof mac);
-    print_hex(mac, n, ret_hex);
+    hex_print(ret_hex, mac, n);
 }
 
 int signature_make_secret(const uint8_t *random, int n, char ret_text[SECRET_TEXT_MAX])

@@ -102,17 +102,13 @@ static enum verify_cause try_parts_and_separators(struct verification *a)
 
 static bool hmac_matches(const struct verification *a, struct str key, struct str text)
 {
-    static const char hex[] = "0123456789abcdef";
     unsigned char mac[EVP_MAX_MD_SIZE];
     unsigned int n = 0;
     if (!HMAC(EVP_md5(), key.p, (int)key.n, (const unsigned char *)text.p, text.n, mac, &n))
         return false;
     char given[SIG_HEX_BYTES];
     ASSERT(n * 2 == sizeof given);
-    for (unsigned int i = 0; i < n; i++) {
-        given[2 * i] = hex[mac[i] >> 4];
-        given[2 * i + 1] = hex[mac[i] & 15];
-    }
+    hex_print(given, mac, n);
     return CRYPTO_memcmp(given, a->sig, sizeof given) == 0;
 }
 

@@ -103,11 +103,9 @@ static bool id_good(struct str id)
 
 static struct str new_id(struct conn *c)
 {
-    static const char hex[] = "0123456789abcdef";
     uint64_t bits = rng_next(loop_rng(c->request.loop));
-    for (size_t i = 0; i < 16; i++)
-        c->request_id[i] = hex[(bits >> (4 * i)) & 15];
-    return (struct str){c->request_id, 16};
+    hex_print(c->request_id, &bits, sizeof bits);
+    return (struct str){c->request_id, 2 * sizeof bits};
 }
 
 void response_choose_id(struct conn *c)

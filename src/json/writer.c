@@ -34,7 +34,6 @@ static void close(struct json_writer *w, char bracket)
 
 static void quoted(struct buf *to, struct str s)
 {
-    static const char hex[] = "0123456789abcdef";
     static const char from[] = "\"\\\b\f\n\r\t", into[] = "\"\\bfnrt";
     buf_add_char(to, '"');
     size_t plain = 0; /* start of what has not been copied yet */
@@ -56,10 +55,13 @@ static void quoted(struct buf *to, struct str s)
             continue;
         }
         const char *known = c ? strchr(from, c) : NULL;
-        if (known)
+        if (known) {
             buf_add(to, (char[]){'\\', into[known - from]}, 2);
-        else
-            buf_add(to, (char[]){'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15]}, 6);
+        } else {
+            buf_add_c(to, "\\u00");
+            hex_print(buf_reserve(to, 2), &c, 1);
+            to->n += 2;
+        }
     }
     buf_add(to, s.p + plain, s.n - plain);
     buf_add_char(to, '"');

@@ -257,16 +257,12 @@ static void make_statement_key(const struct notice *n, uint8_t ret[16])
 
 static void make_id(struct notice *n, struct env *env)
 {
-    static const char digits[] = "0123456789abcdef";
     uint8_t random[16];
     env_random(env, random, sizeof random);
     if (topic_of(n->topic)->subject == SUBJECT_ACCOUNT)
         make_statement_key(n, random);
     memcpy(n->id, "ops_", 4);
-    for (size_t i = 0; i < sizeof random; i++) {
-        n->id[4 + 2 * i] = digits[random[i] >> 4];
-        n->id[5 + 2 * i] = digits[random[i] & 15];
-    }
+    hex_print(n->id + 4, random, sizeof random);
     n->id[4 + 2 * sizeof random] = '\0';
 }
 
