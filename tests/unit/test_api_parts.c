@@ -4,6 +4,7 @@
 #include "api/query.h"
 #include "api/route.h"
 #include "api/slices.h"
+#include "services/audit.h"
 #include "services/cursor.h"
 #include "services/rate_limit.h"
 
@@ -239,6 +240,40 @@ static void others_have_their_turn_between_slices(void)
     CHECK(p.printed == 2 * SLICE_ITEMS && p.more);
 }
 
+static void methods_have_names(void)
+{
+    for (int m = 0; m < HTTP_OTHER; m++)
+        CHECK_EQ_INT(http_method_parse(str_of(http_method_name((enum http_method)m))), m);
+    CHECK_EQ_INT(http_method_parse(STR("get")), HTTP_OTHER);
+}
+
+static void a_problem_is_json_whatever_its_detail(void)
+{
+    struct buf body = {0};
+    struct json_writer w;
+    http_begin_problem(&w, &body, 404, STR("no \"x\\y\" here"));
+    json_end_object(&w);
+    CHECK_STR(body, "{\"type\":\"about:blank\",\"title\":\"Not Found\",\"status\":404,"
+                    "\"detail\":\"no \\\"x\\\\y\\\" here\"}");
+    buf_free(&body);
+}
+
+static void a_list_of_the_audit_log_goes_on_behind_an_entry(void)
+{
+    char below[AUDIT_KEY_BYTES];
+    struct str earlier = STR("00000000012c0000abcd"), later = STR("00000000ffff00000000");
+    CHECK(audit_is_id(earlier) && !audit_is_id(STR("00000000012c")) &&
+          !audit_is_id(STR("00000000012c0000abcx")));
+    for (uint32_t account_no = 0; account_no < 2; account_no++) {
+        audit_key(below, account_no, 1000);
+        audit_key_after(below, later);
+        CHECK_STR(audit_id_of_key(str_of(below)), "0000000003e8");
+        audit_key_after(below, earlier);
+        CHECK_STR(audit_id_of_key(str_of(below)), "00000000012c0000abcd");
+    }
+    CHECK_STR(str_of(below), "p00000001/00000000012c0000abcd");
+}
+
 int main(void)
 {
     RUN(others_have_their_turn_between_slices);
@@ -250,5 +285,8 @@ int main(void)
     RUN(refills_a_limit_evenly);
     RUN(finds_routes_and_tells_404_from_405);
     RUN(every_route_says_who_may_use_it);
+    RUN(methods_have_names);
+    RUN(a_problem_is_json_whatever_its_detail);
+    RUN(a_list_of_the_audit_log_goes_on_behind_an_entry);
     return check_done("api_parts");
 }

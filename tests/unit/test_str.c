@@ -106,6 +106,13 @@ static void a_prefix_cuts_no_character(void)
         CHECK_EQ_UINT(str_utf8_prefix(text, most).n, kept[most]);
 }
 
+static void prints_hex_digits(void)
+{
+    char to[9] = {0};
+    hex_print(to, "\x00\x9a\xff\x0f", 4);
+    CHECK_STR(str_of(to), "009aff0f");
+}
+
 int main(void)
 {
     RUN(absent_is_not_empty);
@@ -115,5 +122,6 @@ int main(void)
     RUN(trim_takes_spaces_and_tabs_only);
     RUN(utf8_is_rfc_3629);
     RUN(a_prefix_cuts_no_character);
+    RUN(prints_hex_digits);
     return check_done("str");
 }
