@@ -25,7 +25,7 @@ struct delivery_statistics_request {
 static void print_latency(struct json_writer *w, const char *name, const struct delivery_stats *s,
                           int percent)
 {
-    int64_t ms = latency_percentile_ms(s->latencies, percent);
+    int64_t ms = latency_percentile_ms(&latency_buckets, s->latencies, percent);
     json_key(w, name);
     if (ms < 0)
         json_null(w);

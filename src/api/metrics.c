@@ -269,16 +269,14 @@ static void print_durations(struct buf *to, const struct delivery_numbers *n)
     static const char name[] = "postbackd_attempt_duration_seconds";
     long long count = 0;
     metric_head(to, name, "histogram", "How long attempts took.");
-    for (size_t b = 0; b < DELIVERY_DURATIONS; b++) {
+    /* The last bucket has the rest, too: time-outs of 30 s, which are noticed a little later. */
+    for (size_t b = 0; b < LATENCY_BUCKETS; b++) {
         count += n->durations[b];
         buf_printf(to, "%s_bucket{le=\"", name);
-        if (b + 1 < DELIVERY_DURATIONS)
-            metric_print_thousandths(to, delivery_duration_bounds_ms[b]);
-        else
-            buf_add_c(to, "+Inf");
+        metric_print_thousandths(to, latency_buckets.bounds_ms[b]);
         buf_printf(to, "\"} %lld\n", count);
     }
-    buf_printf(to, "%s_sum ", name);
+    buf_printf(to, "%s_bucket{le=\"+Inf\"} %lld\n%s_sum ", name, count, name);
     metric_print_thousandths(to, n->duration_ms_total);
     buf_printf(to, "\n%s_count %lld\n", name, count);
 }

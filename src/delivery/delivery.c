@@ -337,7 +337,7 @@ void delivery_get_numbers(struct delivery *delivery, struct delivery_numbers *re
             atomic_load_explicit(&d->published.read_back, memory_order_relaxed);
         ret->duration_ms_total +=
             atomic_load_explicit(&d->published.duration_ms_total, memory_order_relaxed);
-        for (size_t b = 0; b < DELIVERY_DURATIONS; b++)
+        for (size_t b = 0; b < LATENCY_BUCKETS; b++)
             ret->durations[b] +=
                 atomic_load_explicit(&d->published.durations[b], memory_order_relaxed);
         for (size_t c = 0; c < ATTEMPT_CLASSES; c++)

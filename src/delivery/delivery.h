@@ -10,6 +10,7 @@
 
 #include "accounts/accounts.h"
 #include "delivery/lane_state.h"
+#include "domain/latency.h"
 #include "domain/schedule.h"
 #include "send/send.h"
 #include "store/store.h"
@@ -151,10 +152,6 @@ struct delivery_overview_query {
 };
 void delivery_get_overview(struct delivery *delivery, struct delivery_overview_query *query);
 
-/* Histogram of attempts by duration; the last bucket has no upper bound. */
-#define DELIVERY_DURATIONS 13
-extern const int32_t delivery_duration_bounds_ms[DELIVERY_DURATIONS - 1];
-
 /* A question that visits all loops, one after the other. */
 struct delivery_round {
     struct task task;
@@ -206,7 +203,7 @@ struct delivery_briefs {
 void delivery_get_briefs(struct delivery *delivery, struct delivery_briefs *briefs);
 
 struct delivery_numbers {
-    int64_t durations[DELIVERY_DURATIONS], duration_ms_total;
+    int64_t durations[LATENCY_BUCKETS], duration_ms_total; /* all attempts */
     int64_t in_flight, callbacks_in_ram, lanes, lanes_suspended;
     int64_t callbacks_read_back; /* from the store into a lane, since the start */
     int64_t attempts[ATTEMPT_CLASSES];

@@ -116,7 +116,7 @@ struct dispatcher_clock {
 struct dispatcher_published {
     atomic_llong in_flight, in_ram, lanes, suspended, read_back;
     atomic_llong attempts[ATTEMPT_CLASSES];
-    atomic_llong durations[DELIVERY_DURATIONS], duration_ms_total;
+    atomic_llong durations[LATENCY_BUCKETS], duration_ms_total;
 };
 
 struct dispatcher {

@@ -15,17 +15,6 @@ struct health *dispatcher_find_health(const struct dispatcher *d, lane_no no)
     return node ? CONTAINER_OF(node, struct health, node) : NULL;
 }
 
-const int32_t delivery_duration_bounds_ms[DELIVERY_DURATIONS - 1] = {
-    5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10000, 30000};
-
-static size_t duration_bucket(int32_t ms)
-{
-    size_t i = 0;
-    while (i < DELIVERY_DURATIONS - 1 && ms > delivery_duration_bounds_ms[i])
-        i++;
-    return i;
-}
-
 #define SAY_AGAIN_MS DAY_MS
 
 /* Notes the receiver's certificate, so that its expiry is reported long before callbacks fail. */
@@ -57,8 +46,8 @@ void dispatcher_count_attempt(struct dispatcher *d, const struct delivery_attemp
 {
     ASSERT((unsigned)t->x.class < ATTEMPT_CLASSES);
     atomic_fetch_add_explicit(&d->published.attempts[t->x.class], 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&d->published.durations[duration_bucket(t->x.duration_ms)], 1,
-                              memory_order_relaxed);
+    size_t bucket = latency_index(&latency_buckets, t->x.duration_ms);
+    atomic_fetch_add_explicit(&d->published.durations[bucket], 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&d->published.duration_ms_total, t->x.duration_ms,
                               memory_order_relaxed);
 }

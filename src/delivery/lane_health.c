@@ -51,31 +51,14 @@ static void advance(struct health *h, int64_t now_mono_ms)
                   now_mono_ms);
 }
 
-/* Class k ends at upper_ms(k) = 2^(k/4), with four classes to each power of 2. */
-static int32_t upper_ms(int32_t k)
-{
-    static const int32_t quarter[4] = {1000, 1189, 1414, 1682};
-    return (int32_t)((int64_t)quarter[k % 4] * (INT64_C(1) << (k / 4)) / 1000);
-}
-
-static int32_t latency_class(int32_t ms)
-{
-    /* the class at the power of 2 below */
-    int32_t k = ms > 1 ? 4 * (31 - __builtin_clz((unsigned)ms)) : 0;
-    if (k > HEALTH_LATENCIES - 1)
-        k = HEALTH_LATENCIES - 1;
-    while (k < HEALTH_LATENCIES - 1 && upper_ms(k) < ms)
-        k++;
-    return k;
-}
-
 void health_add(struct health *h, bool success, int32_t duration_ms, int64_t now_mono_ms)
 {
     advance(h, now_mono_ms);
     h->minute[now_mono_ms / WIDTH_MINUTE_MS % HEALTH_SLOTS_1M] += success;
     h->hour[now_mono_ms / WIDTH_HOUR_MS % HEALTH_SLOTS_1H][success]++;
     h->day[now_mono_ms / WIDTH_DAY_MS % HEALTH_SLOTS_24H][success]++;
-    h->latency[now_mono_ms / WIDTH_LATENCY_MS % HEALTH_LATENCY_SLOTS][latency_class(duration_ms)]++;
+    h->latency[now_mono_ms / WIDTH_LATENCY_MS % HEALTH_LATENCY_SLOTS]
+              [latency_index(&latency_classes, duration_ms)]++;
 }
 
 void health_add_error(struct health *h, enum attempt_class c, int status, const char *detail,
@@ -93,17 +76,10 @@ bool health_is_stale(const struct health *h, int64_t now_mono_ms)
     return now_mono_ms - h->last_mono_ms > HEALTH_SLOTS_24H * WIDTH_DAY_MS;
 }
 
-static int32_t percentile(const int64_t counts[HEALTH_LATENCIES], int64_t total, int64_t percent)
+static int32_t percentile(const int64_t counts[LATENCY_CLASSES], int percent)
 {
-    int64_t rank = (total * percent + 99) / 100, seen = 0;
-    if (total == 0)
-        return 0;
-    for (int32_t k = 0; k < HEALTH_LATENCIES; k++) {
-        seen += counts[k];
-        if (seen >= rank)
-            return upper_ms(k);
-    }
-    return upper_ms(HEALTH_LATENCIES - 1);
+    int64_t ms = latency_percentile_ms(&latency_classes, counts, percent);
+    return ms < 0 ? 0 : (int32_t)ms;
 }
 
 struct health_summary health_summarise(const struct health *h, int64_t now_mono_ms)
@@ -122,15 +98,12 @@ struct health_summary health_summarise(const struct health *h, int64_t now_mono_
         s.failed_24h += copy.day[i][0];
         s.succeeded_24h += copy.day[i][1];
     }
-    int64_t counts[HEALTH_LATENCIES] = {0}, total = 0;
-    for (size_t i = 0; i < HEALTH_LATENCY_SLOTS; i++) {
-        for (size_t k = 0; k < HEALTH_LATENCIES; k++) {
+    int64_t counts[LATENCY_CLASSES] = {0};
+    for (size_t i = 0; i < HEALTH_LATENCY_SLOTS; i++)
+        for (size_t k = 0; k < LATENCY_CLASSES; k++)
             counts[k] += copy.latency[i][k];
-            total += copy.latency[i][k];
-        }
-    }
-    s.p50_ms = percentile(counts, total, 50);
-    s.p95_ms = percentile(counts, total, 95);
-    s.p99_ms = percentile(counts, total, 99);
+    s.p50_ms = percentile(counts, 50);
+    s.p95_ms = percentile(counts, 95);
+    s.p99_ms = percentile(counts, 99);
     return s;
 }

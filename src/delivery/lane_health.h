@@ -6,12 +6,12 @@
 #include "base/hash_map.h"
 #include "domain/attempt.h"
 #include "domain/event.h"
+#include "domain/latency.h"
 
 #define HEALTH_SLOTS_1M 12     /* of 5 seconds */
 #define HEALTH_SLOTS_1H 12     /* of 5 minutes */
 #define HEALTH_SLOTS_24H 24    /* of an hour */
 #define HEALTH_LATENCY_SLOTS 4 /* of 15 minutes */
-#define HEALTH_LATENCIES 60    /* classes of latency, four to each doubling, from 1 ms to 32 s */
 
 struct health {
     struct hash_node node;
@@ -20,7 +20,7 @@ struct health {
     uint32_t minute[HEALTH_SLOTS_1M];  /* successes */
     uint32_t hour[HEALTH_SLOTS_1H][2]; /* 0: failures, 1: successes */
     uint32_t day[HEALTH_SLOTS_24H][2];
-    uint32_t latency[HEALTH_LATENCY_SLOTS][HEALTH_LATENCIES];
+    uint32_t latency[HEALTH_LATENCY_SLOTS][LATENCY_CLASSES];
     enum attempt_class last_class;
     int last_status;       /* 0: none */
     int64_t last_error_ms; /* wall clock; 0: no failure yet */
@@ -40,6 +40,6 @@ bool health_is_stale(const struct health *h, int64_t now_mono_ms); /* no attempt
 
 struct health_summary {
     int64_t succeeded_1m, succeeded_1h, failed_1h, succeeded_24h, failed_24h;
-    int32_t p50_ms, p95_ms, p99_ms; /* upper ends of their classes; 0: no answer within the hour */
+    int32_t p50_ms, p95_ms, p99_ms; /* 0: no attempt within the hour */
 };
 struct health_summary health_summarise(const struct health *h, int64_t now_mono_ms);

@@ -1,43 +1,48 @@
-/* Latency buckets, and percentiles of them. The bounds are stored as names of columns: changing
- * them changes the schema. */
+/* Scales of durations, and percentiles of counts on them. */
 #include "domain/latency.h"
 
-const int64_t latency_bounds_ms[LATENCY_BUCKETS] = {
-    10, 20, 50, 100, 150, 200, 300, 500, 750, 1000, 1500, 2000, 3000, 5000, 10000, 20000, 30000};
+#define BOUND(ms) ms,
+static const int64_t bucket_bounds_ms[] = {LATENCY_BOUNDS(BOUND, LATENCY_NONE)};
+static const int64_t class_bounds_ms[] = {LATENCY_BOUNDS(BOUND, BOUND)};
 
-size_t latency_bucket(int64_t ms)
+const struct latency_scale latency_buckets = {bucket_bounds_ms, LATENCY_BUCKETS};
+const struct latency_scale latency_classes = {class_bounds_ms, LATENCY_CLASSES};
+
+size_t latency_index(const struct latency_scale *scale, int64_t ms)
 {
-    size_t i = 0;
-    while (i < LATENCY_BUCKETS - 1 && ms > latency_bounds_ms[i])
-        i++;
-    return i;
+    size_t low = 0, high = scale->count - 1;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (ms > scale->bounds_ms[middle])
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
 }
+
+/* SQL has the classes by their numbers, and in their order. */
+#define PLACE(name, number) PLACE_##name,
+enum { LATENCY_OF_ATTEMPTS(PLACE, PLACE) PLACES };
+_Static_assert(PLACES == ATTEMPT_CLASSES, "all classes of attempts");
+#define SAME_NUMBER(name, number)                                                                  \
+    _Static_assert((int)name == (number) && (int)PLACE_##name == (number), "in order");
+LATENCY_OF_ATTEMPTS(SAME_NUMBER, SAME_NUMBER)
 
 bool latency_is_measured(enum attempt_class c)
 {
-    switch (c) {
-    case ATTEMPT_OK:
-    case ATTEMPT_TIMEOUT:
-    case ATTEMPT_REDIRECT:
-    case ATTEMPT_STATUS:
-    case ATTEMPT_GONE:
-    case ATTEMPT_UNEXPECTED_ANSWER: return true;
-    case ATTEMPT_DNS:
-    case ATTEMPT_DESTINATION_REFUSED:
-    case ATTEMPT_REFUSED:
-    case ATTEMPT_CONNECT_TIMEOUT:
-    case ATTEMPT_TLS:
-    case ATTEMPT_RESET:
-    case ATTEMPT_PROTOCOL: return false;
-    }
-    UNREACHABLE();
+#define MEASURED(name, number) [name] = true,
+#define OTHER(name, number) [name] = false,
+    static const bool is_measured[] = {LATENCY_OF_ATTEMPTS(MEASURED, OTHER)};
+    ASSERT((unsigned)c < ARRAY_LEN(is_measured));
+    return is_measured[c];
 }
 
-int64_t latency_percentile_ms(const int64_t counts[LATENCY_BUCKETS], int percent)
+int64_t latency_percentile_ms(const struct latency_scale *scale, const int64_t *counts, int percent)
 {
     ASSERT(percent > 0 && percent <= 100);
     int64_t total = 0;
-    for (size_t i = 0; i < LATENCY_BUCKETS; i++)
+    for (size_t i = 0; i < scale->count; i++)
         total += counts[i];
     if (total == 0)
         return -1;
@@ -45,7 +50,9 @@ int64_t latency_percentile_ms(const int64_t counts[LATENCY_BUCKETS], int percent
     size_t at = 0;
     while (before + counts[at] < rank)
         before += counts[at++];
-    int64_t low_ms = at > 0 ? latency_bounds_ms[at - 1] : 0;
-    int64_t wide_ms = latency_bounds_ms[at] - low_ms;
+    if (at == scale->count - 1)
+        return scale->bounds_ms[at];
+    int64_t low_ms = at > 0 ? scale->bounds_ms[at - 1] : 0;
+    int64_t wide_ms = scale->bounds_ms[at] - low_ms;
     return low_ms + (wide_ms * (rank - before) + counts[at] - 1) / counts[at];
 }

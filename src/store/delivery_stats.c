@@ -12,10 +12,16 @@
 #define COLUMN(name) COLUMN_##name,
 enum { DELIVERY_STATS_COLUMNS(COLUMN) COLUMN_COUNT };
 #undef COLUMN
+#define PLACE(ms) PLACE_##ms,
+enum { LATENCY_BOUNDS(PLACE, LATENCY_NONE) };
+#undef PLACE
+#define IN_ITS_PLACE(ms)                                                                           \
+    _Static_assert((int)COLUMN_ms_##ms == ATTEMPT_CLASSES + (int)PLACE_##ms, "columns in order");
+LATENCY_BOUNDS(IN_ITS_PLACE, LATENCY_NONE)
 _Static_assert(COLUMN_COUNT == DELIVERY_STATS_COUNTS, "a column for each class and bucket");
 
 const struct delivery_stats_step delivery_stats_steps[DELIVERY_STATS_STEPS] = {
-    {HOUR_MS / 12, 2 * HOUR_MS}, {HOUR_MS, 26 * HOUR_MS}, {6 * HOUR_MS, 30 * DAY_MS}};
+    {DELIVERY_STATS_SLOT_MS, 2 * HOUR_MS}, {HOUR_MS, 26 * HOUR_MS}, {6 * HOUR_MS, 30 * DAY_MS}};
 
 int64_t delivery_stats_first_kept(int step, int64_t now_ms)
 {
@@ -27,7 +33,7 @@ void delivery_stats_count(struct delivery_stats *stats, const struct attempt *a)
 {
     stats->classes[a->class]++;
     if (latency_is_measured(a->class))
-        stats->latencies[latency_bucket(a->duration_ms)]++;
+        stats->latencies[latency_index(&latency_buckets, a->duration_ms)]++;
 }
 
 void delivery_stats_add(struct delivery_stats *to, const struct delivery_stats *from)

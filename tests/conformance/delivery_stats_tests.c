@@ -23,7 +23,7 @@ static const char *stats_text(struct subject *s, struct delivery_stats_query q)
                            (long long)q.points[i].classes[c]);
         for (size_t k = 0; k < LATENCY_BUCKETS; k++)
             if (q.points[i].latencies[k])
-                buf_printf(&b, " %lldms=%lld", (long long)latency_bounds_ms[k],
+                buf_printf(&b, " %lldms=%lld", (long long)latency_buckets.bounds_ms[k],
                            (long long)q.points[i].latencies[k]);
         if (b.n > start)
             buf_printf(&b, " at %zu;", i);

@@ -338,7 +338,7 @@ static void lanes_and_overview_are_told(void)
     struct delivery_numbers n;
     delivery_get_numbers(w->delivery, &n);
     int64_t tries = 0;
-    for (size_t b = 0; b < DELIVERY_DURATIONS; b++)
+    for (size_t b = 0; b < LATENCY_BUCKETS; b++)
         tries += n.durations[b];
     CHECK_EQ_INT(tries, w->starts);
     w->answer = world_ok;

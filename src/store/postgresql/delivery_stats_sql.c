@@ -16,25 +16,24 @@
     " ON CONFLICT(step,slot,account_no,lane) DO UPDATE SET " ADD_ONE(ok)                           \
         DELIVERY_STATS_MORE_COLUMNS(ADD)
 
-#define OF_CLASS(class) ",sum(n) FILTER (WHERE class=" #class ")::bigint"
-#define OF_BUCKET(bucket) ",sum(n) FILTER (WHERE bucket=" #bucket ")::bigint"
+/* A bucket goes by its upper bound; NULL: the attempt's duration is not measured. */
+#define OF_CLASS(name, number) ",sum(n) FILTER (WHERE class=" #number ")::bigint"
+#define OF_BUCKET(ms) ",sum(n) FILTER (WHERE bucket=" #ms ")::bigint"
+#define MEASURED(name, number)
+#define NO_BUCKET(name, number) " WHEN class=" #number " THEN NULL"
+#define BUCKET(ms) " WHEN duration_ms<=" #ms " THEN " #ms
 /* clang-format off */
 #define ADD_ATTEMPTS \
     "WITH added AS (INSERT INTO attempt SELECT * FROM unnest($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,"\
     "$12,$13)"
 #define AND_COUNT_THEM \
     " RETURNING account_no,lane,at_ms,class,duration_ms),"\
-    "counted AS (SELECT at_ms/300000 AS slot,account_no,lane,class,"\
-    /* latency_is_measured and latency_bounds_ms */\
-    "CASE WHEN class IN (0,6,9,10,11,12) THEN width_bucket(duration_ms,ARRAY[11,21,51,101,151,201,"\
-    "301,501,751,1001,1501,2001,3001,5001,10001,20001]) END AS bucket,count(*) AS n"\
+    "counted AS (SELECT at_ms/" NUMBER_AS_TEXT(DELIVERY_STATS_SLOT_MS) " AS slot,account_no,lane,"\
+    "class,CASE" LATENCY_OF_ATTEMPTS(MEASURED, NO_BUCKET) LATENCY_BOUNDS(BUCKET, LATENCY_NONE)\
+    " ELSE " NUMBER_AS_TEXT(LATENCY_LAST_MS) " END AS bucket,count(*) AS n"\
     " FROM added GROUP BY 1,2,3,4,5)"\
     "INSERT INTO delivery_stats AS d SELECT 1,slot,account_no,l"\
-    OF_CLASS(0) OF_CLASS(1) OF_CLASS(2) OF_CLASS(3) OF_CLASS(4) OF_CLASS(5) OF_CLASS(6)\
-    OF_CLASS(7) OF_CLASS(8) OF_CLASS(9) OF_CLASS(10) OF_CLASS(11) OF_CLASS(12)\
-    OF_BUCKET(0) OF_BUCKET(1) OF_BUCKET(2) OF_BUCKET(3) OF_BUCKET(4) OF_BUCKET(5) OF_BUCKET(6)\
-    OF_BUCKET(7) OF_BUCKET(8) OF_BUCKET(9) OF_BUCKET(10) OF_BUCKET(11) OF_BUCKET(12)\
-    OF_BUCKET(13) OF_BUCKET(14) OF_BUCKET(15) OF_BUCKET(16)\
+    LATENCY_OF_ATTEMPTS(OF_CLASS, OF_CLASS) LATENCY_BOUNDS(OF_BUCKET, LATENCY_NONE)\
     " FROM counted CROSS JOIN LATERAL (VALUES(lane),(0)) AS v(l) GROUP BY slot,account_no,l"\
     " ORDER BY slot,account_no,l" ADD_TO_ROW
 /* clang-format on */

@@ -1,0 +1,43 @@
+/* What is shown of a lane's last hour and day. */
+#include "delivery/lane_health.h"
+
+#include "check.h"
+
+#define MINUTE INT64_C(60000)
+
+static void timeouts_of_30_seconds_are_shown_as_such(void)
+{
+    struct health *h = health_new(lane_of(1, LANE_SUCCESS), 0);
+    for (int i = 0; i < 40; i++)
+        health_add(h, false, 30000 + i % 5, 1000 * i);
+    struct health_summary s = health_summarise(h, MINUTE);
+    CHECK_EQ_INT(s.failed_1h, 40);
+    CHECK_EQ_INT(s.p50_ms, 30000);
+    CHECK_EQ_INT(s.p99_ms, 30000);
+    health_free(h);
+}
+
+static void latencies_are_shown_to_within_19_percent_for_an_hour(void)
+{
+    struct health *h = health_new(lane_of(1, LANE_SUCCESS), 0);
+    for (int ms = 1; ms < 30000; ms += ms / 50 + 1) {
+        CHECK_EQ_INT(health_summarise(h, 0).p50_ms, 0);
+        health_add(h, true, ms, 0);
+        struct health_summary s = health_summarise(h, 0);
+        if (!CHECK(s.p50_ms * 100 >= ms * 81 && s.p50_ms * 100 <= ms * 119))
+            printf("    %d ms: %d\n", ms, s.p50_ms);
+        health_free(h);
+        h = health_new(lane_of(1, LANE_SUCCESS), 0);
+    }
+    health_add(h, true, 200, 0);
+    CHECK(health_summarise(h, 44 * MINUTE).p50_ms > 0);
+    CHECK_EQ_INT(health_summarise(h, 75 * MINUTE).p50_ms, 0);
+    health_free(h);
+}
+
+int main(void)
+{
+    RUN(timeouts_of_30_seconds_are_shown_as_such);
+    RUN(latencies_are_shown_to_within_19_percent_for_an_hour);
+    return check_done("lane_health");
+}
