@@ -194,7 +194,7 @@ static void briefs_done(struct task *task)
         const struct lane_brief *brief = &g->lanes[i];
         struct unhealthy one = {
             .app = g->some[i / KINDS],
-            .kind = (enum lane_kind)(brief->lane % LANE_KINDS),
+            .kind = lane_kind_of(brief->lane),
             .failed_1h = brief->failed_1h,
         };
         if (!endpoint_exists(one.app, one.kind))

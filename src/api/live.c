@@ -71,8 +71,7 @@ void live_outcomes(struct live *live, const struct outcome *items, size_t count)
     pthread_mutex_lock(&live->lock);
     for (size_t i = 0; i < count; i++) {
         const struct outcome *o = &items[i];
-        struct live_app *app =
-            live_sums_app(&live->sums, o->account_no, (uint32_t)(o->lane / LANE_KINDS));
+        struct live_app *app = live_sums_app(&live->sums, o->account_no, lane_app_no(o->lane));
         app->delivered += o->state == CALLBACK_DELIVERED;
         app->failed += o->state == CALLBACK_PENDING && o->has_attempt;
         app->dead += o->state == CALLBACK_DEAD;

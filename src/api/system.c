@@ -98,8 +98,8 @@ static void look_at_next(struct looking *l)
     struct api *api = l->c->api;
     struct system_endpoint *e = &l->endpoints[l->at];
     lane_no lane = l->overview.overview.worst[l->at].lane;
-    e->kind = (enum lane_kind)(lane % LANE_KINDS);
-    e->app = directory_app_by_no(api->options.directory, (uint32_t)(lane / LANE_KINDS));
+    e->kind = lane_kind_of(lane);
+    e->app = directory_app_by_no(api->options.directory, lane_app_no(lane));
     ASSERT(e->app != NULL);
     l->waiting = (struct lane_waiting){
         .done.run = waiting_done,

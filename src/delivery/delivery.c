@@ -38,10 +38,9 @@ static int route(struct delivery *delivery, lane_no lane)
     int owner = lane_affinity_get(delivery->affinity, lane);
     if (owner != LOOP_NONE)
         return owner;
-    struct app *app =
-        directory_app_by_no(delivery->options.directory, (uint32_t)(lane / LANE_KINDS));
+    struct app *app = directory_app_by_no(delivery->options.directory, lane_app_no(lane));
     if (app) {
-        owner = delivery_loop_of(delivery, app, (enum lane_kind)(lane % LANE_KINDS));
+        owner = delivery_loop_of(delivery, app, lane_kind_of(lane));
         app_unref(app);
     }
     if (owner == LOOP_NONE)

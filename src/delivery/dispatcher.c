@@ -105,7 +105,7 @@ static void join_url(struct dispatcher *d, struct lane *lane, const struct app *
 
 void dispatcher_set_lane(struct dispatcher *d, struct lane *lane, const struct app *app)
 {
-    enum lane_kind kind = (enum lane_kind)(lane->no % LANE_KINDS);
+    enum lane_kind kind = lane_kind_of(lane->no);
     struct lane_settings s = {.max_concurrency = 1};
     int owner = LOOP_NONE;
     if (app) {
@@ -136,8 +136,7 @@ void dispatcher_set_lane(struct dispatcher *d, struct lane *lane, const struct a
 
 void dispatcher_refresh(struct dispatcher *d, struct lane *lane)
 {
-    struct app *app =
-        directory_app_by_no(d->delivery->options.directory, (uint32_t)(lane->no / LANE_KINDS));
+    struct app *app = directory_app_by_no(d->delivery->options.directory, lane_app_no(lane->no));
     dispatcher_set_lane(d, lane, app);
     if (app)
         app_unref(app);
@@ -187,10 +186,8 @@ static void leave(struct dispatcher *d, struct lane *lane)
     lane_no no = lane->no;
     int64_t late_ms = lane->scans.dating.late_ms;
     bool lost = leases_lost(d->delivery->leases, no, lane->fence);
-    struct app *app =
-        directory_app_by_no(d->delivery->options.directory, (uint32_t)(no / LANE_KINDS));
-    int owner =
-        app ? delivery_loop_of(d->delivery, app, (enum lane_kind)(no % LANE_KINDS)) : LOOP_NONE;
+    struct app *app = directory_app_by_no(d->delivery->options.directory, lane_app_no(no));
+    int owner = app ? delivery_loop_of(d->delivery, app, lane_kind_of(no)) : LOOP_NONE;
     if (owner == LOOP_NONE)
         owner = d->index;
     if (!lost && owner == d->index) { /* the URL has been changed back or cleared meanwhile */

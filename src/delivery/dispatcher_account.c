@@ -14,8 +14,8 @@ struct lanes_erasure {
 /* A page that was read before the erasure may arrive after it: discard it. */
 static void spoil_page(const struct lanes_erasure *e, struct lane *lane)
 {
-    struct app *app = directory_app_by_no(e->dispatcher->delivery->options.directory,
-                                          (uint32_t)(lane->no / LANE_KINDS));
+    struct app *app =
+        directory_app_by_no(e->dispatcher->delivery->options.directory, lane_app_no(lane->no));
     if (!app || app->terms.account_no == e->account_no)
         lane_spoil_page(lane);
     if (app)
@@ -53,8 +53,8 @@ static void reread_lane(void *context, struct hash_node *node)
 {
     const struct lanes_erasure *e = context;
     struct lane *lane = CONTAINER_OF(node, struct lane, node);
-    struct app *app = directory_app_by_no(e->dispatcher->delivery->options.directory,
-                                          (uint32_t)(lane->no / LANE_KINDS));
+    struct app *app =
+        directory_app_by_no(e->dispatcher->delivery->options.directory, lane_app_no(lane->no));
     if (app && app->terms.account_no == e->account_no) {
         lane_reread(lane);
         lane_spoil_page(lane);

@@ -110,8 +110,7 @@ static enum callback_reason reason_to_skip(const struct dispatcher *d, const str
     int64_t enabled_ms = lane->settings.lane_enabled_ms - clock_lead_ms(&d->shared.lead, mono_ms);
     if (!c->was_delivered && callback_is_missed(&d->schedule, &c->place, enabled_ms))
         return REASON_DISABLED;
-    bool wanted =
-        app_wants(&app->terms, c->type, c->is_test, (enum lane_kind)(lane->no % LANE_KINDS));
+    bool wanted = app_wants(&app->terms, c->type, c->is_test, lane_kind_of(lane->no));
     return wanted ? REASON_NONE : REASON_NOT_WANTED;
 }
 
@@ -120,9 +119,8 @@ bool dispatcher_start(struct dispatcher *d, struct lane *lane)
     struct leases *leases = leases_of(d->delivery->leases, lane->no);
     /* read before the settings, which may be from before a lapse */
     unsigned lapses = leases ? atomic_load(&leases->lapses) : 0;
-    enum lane_kind kind = (enum lane_kind)(lane->no % LANE_KINDS);
-    struct app *app =
-        directory_app_by_no(d->delivery->options.directory, (uint32_t)(lane->no / LANE_KINDS));
+    enum lane_kind kind = lane_kind_of(lane->no);
+    struct app *app = directory_app_by_no(d->delivery->options.directory, lane_app_no(lane->no));
     if (!app || app->version != lane->settings.app_version) {
         dispatcher_set_lane(d, lane, app);
         if (app)

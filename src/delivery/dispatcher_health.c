@@ -92,7 +92,7 @@ static void tell(struct dispatcher *d, const struct lane *lane, const struct app
     bool failed = h && h->last_error_ms && lane->reported.state != LANE_STATE_OPEN;
     struct lane_notice notice = {
         .app = app,
-        .kind = (enum lane_kind)(lane->no % LANE_KINDS),
+        .kind = lane_kind_of(lane->no),
         .state = lane->reported.state,
         .since_ms = lane->reported.since_ms,
         .class = failed ? h->last_class : ATTEMPT_OK,
@@ -116,8 +116,7 @@ static void tell(struct dispatcher *d, const struct lane *lane, const struct app
 
 static void tell_with_app(struct dispatcher *d, struct lane *lane, enum lane_state before)
 {
-    struct app *app =
-        directory_app_by_no(d->delivery->options.directory, (uint32_t)(lane->no / LANE_KINDS));
+    struct app *app = directory_app_by_no(d->delivery->options.directory, lane_app_no(lane->no));
     if (!app)
         return;
     tell(d, lane, app, before);

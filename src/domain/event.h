@@ -78,11 +78,19 @@ enum cap_part {
     CAP_REACHED = 2, /* not paid, because the cap was reached */
 };
 
-/* A lane's number: app_no * LANE_KINDS + kind. */
+/* A lane's number: app_no * LANE_KINDS + kind. SQL computes with it, too. */
 typedef uint64_t lane_no;
 static inline lane_no lane_of(uint32_t app_no, enum lane_kind kind)
 {
     return (lane_no)app_no * LANE_KINDS + (lane_no)kind;
+}
+static inline uint32_t lane_app_no(lane_no lane)
+{
+    return (uint32_t)(lane / LANE_KINDS);
+}
+static inline enum lane_kind lane_kind_of(lane_no lane)
+{
+    return (enum lane_kind)(lane % LANE_KINDS);
 }
 
 /* The app's settings that decide about an event, as they were at its acceptance. */

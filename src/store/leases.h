@@ -46,7 +46,7 @@ struct leases {
 
 static inline uint32_t leases_shard(lane_no lane)
 {
-    return shard_of_app((uint32_t)(lane / LANE_KINDS));
+    return shard_of_app(lane_app_no(lane));
 }
 
 static inline struct leases *leases_of(struct leases *l, lane_no lane)

@@ -148,8 +148,8 @@ static void check_lane(struct sim *sim, const struct delivery_attempt *t,
         sim->mono_ms < l->resent_ms + LANE_RESENDS_APART_MS)
         sim_found(sim, CHECK_SUSPENDED, "lane %llu is shut and tries a resend %lld ms too soon", no,
                   (long long)(l->resent_ms + LANE_RESENDS_APART_MS - sim->mono_ms));
-    const struct app_choice *choice = &sim->choices[lane->no / LANE_KINDS - 1];
-    if (choice->disabled[lane->no % LANE_KINDS] && choice->changed_ms < sim->mono_ms)
+    const struct app_choice *choice = &sim->choices[lane_app_no(lane->no) - 1];
+    if (choice->disabled[lane_kind_of(lane->no)] && choice->changed_ms < sim->mono_ms)
         sim_found(sim, CHECK_GONE, "lane %llu is tried though it is disabled", no);
     if (sim->mono_ms < l->paused_ms && is_paused_on(l, loop))
         sim_found(sim, CHECK_RETRY_AFTER, "lane %llu was asked to wait %lld ms longer", no,
@@ -320,8 +320,8 @@ void checks_ended(struct sim *sim, const struct ending *e)
     struct witness *w = sim_witness(sim, e->account_no, e->event_no);
     w->not_before_ms = sim_wall(sim) + e->pause_ms;
     w->asked_until_ms = sim->mono_ms + e->pause_ms;
-    const struct app_choice *c = &sim->choices[e->lane / LANE_KINDS - 1];
-    if (c->host[e->lane % LANE_KINDS] != e->host)
+    const struct app_choice *c = &sim->choices[lane_app_no(e->lane) - 1];
+    if (c->host[lane_kind_of(e->lane)] != e->host)
         return; /* the lane has another URL */
     struct lane_witness *l = &sim->lanes[e->lane];
     l->paused_ms =
@@ -408,8 +408,8 @@ static void check_dead(struct sim *sim, const struct outcome *o, const struct wi
 
 static void check_skipped(struct sim *sim, const struct outcome *o, const struct witness *w)
 {
-    const struct app_choice *c = &sim->choices[o->lane / LANE_KINDS - 1];
-    size_t kind = o->lane % LANE_KINDS;
+    const struct app_choice *c = &sim->choices[lane_app_no(o->lane) - 1];
+    size_t kind = lane_kind_of(o->lane);
     if (o->reason != REASON_DISABLED) {
         if (c->host[kind] >= 0 && c->changed_ms < sim->mono_ms)
             sim_found(sim, CHECK_SKIPPED,

@@ -6,13 +6,13 @@
 void checks_follow_gone(const struct sim *sim, const struct delivery_attempt *t,
                         struct lane_witness *l)
 {
-    const struct app_choice *c = &sim->choices[t->lane->no / LANE_KINDS - 1];
+    const struct app_choice *c = &sim->choices[lane_app_no(t->lane->no) - 1];
     int host = url_host(t->x.url);
     if (t->x.class != ATTEMPT_GONE) {
         l->gone_count = 0;
         return;
     }
-    if (c->host[t->lane->no % LANE_KINDS] != host)
+    if (c->host[lane_kind_of(t->lane->no)] != host)
         return;
     if (host != l->gone_host)
         l->gone_count = 0;

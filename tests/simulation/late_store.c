@@ -85,7 +85,7 @@ static void read_page(struct job *job)
     }
     struct executor *asker = page->reply_to;
     page->reply_to = &nobody;
-    uint32_t app_no = (uint32_t)(page->lane / LANE_KINDS);
+    uint32_t app_no = lane_app_no(page->lane);
     store_page(job->late->sim->shards[sim_account_of(app_no) - 1].store, page);
     page->reply_to = asker;
     plant_paged(page);

@@ -89,7 +89,7 @@ int64_t world_clock(struct dispatcher_runtime *o)
 struct world_row *world_row(struct world *w, uint32_t app_no, uint64_t event_no)
 {
     for (size_t i = 0; i < w->row_count; i++)
-        if (w->rows[i].event_no == event_no && w->rows[i].lane / LANE_KINDS == app_no)
+        if (w->rows[i].event_no == event_no && lane_app_no(w->rows[i].lane) == app_no)
             return &w->rows[i];
     return NULL;
 }

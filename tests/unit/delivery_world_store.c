@@ -17,10 +17,10 @@ struct callback *world_callback(const struct world_row *row)
     snprintf(id, sizeof(id), "e-%llu", (unsigned long long)row->event_no);
     struct event e = {
         .account_no = 1,
-        .app_no = (uint32_t)(row->lane / LANE_KINDS),
+        .app_no = lane_app_no(row->lane),
         .event_no = row->event_no,
         .type = EVENT_SURVEY_COMPLETED,
-        .lane = (enum lane_kind)(row->lane % LANE_KINDS),
+        .lane = lane_kind_of(row->lane),
         .accepted_ms = row->life.place.due_ms,
         .occurred_ms = WORLD_START_WALL_MS,
         .event_id = str_of(id),
@@ -60,7 +60,7 @@ static void world_apply(struct world *w, struct outcome_batch *batch)
             w->outcomes_refused++;
             continue;
         }
-        struct world_row *row = world_row(w, (uint32_t)(o->lane / LANE_KINDS), o->event_no);
+        struct world_row *row = world_row(w, lane_app_no(o->lane), o->event_no);
         ASSERT(row);
         if (o->has_attempt) {
             row->oks += o->attempt.class == ATTEMPT_OK;

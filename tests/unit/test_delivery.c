@@ -149,7 +149,7 @@ static void a_hanging_lane_does_not_hold_up_a_healthy_one(void)
     size_t delivered = 0;
     for (size_t i = 0; i < w->row_count; i++)
         delivered +=
-            w->rows[i].lane / LANE_KINDS == 2 && w->rows[i].life.state == CALLBACK_DELIVERED;
+            lane_app_no(w->rows[i].lane) == 2 && w->rows[i].life.state == CALLBACK_DELIVERED;
     CHECK_EQ_UINT(delivered, 500);
     world_close(w);
 }

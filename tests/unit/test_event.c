@@ -147,8 +147,18 @@ static void statuses_are_classed(void)
     }
 }
 
+static void a_lane_tells_its_app_and_kind(void)
+{
+    for (enum lane_kind kind = LANE_NONE; kind < LANE_KINDS; kind++) {
+        lane_no lane = lane_of(UINT32_MAX, kind);
+        CHECK_EQ_UINT(lane_app_no(lane), UINT32_MAX);
+        CHECK_EQ_INT(lane_kind_of(lane), kind);
+    }
+}
+
 int main(void)
 {
+    RUN(a_lane_tells_its_app_and_kind);
     RUN(types_have_names_and_lanes);
     RUN(states_reasons_and_lanes_have_names);
     RUN(tests_have_a_lane_where_they_have_a_url);

@@ -26,7 +26,7 @@ struct store *clusters_reach(struct clusters *c, uint32_t index)
 
 static uint32_t cluster_of_lane(const struct clusters *c, lane_no lane)
 {
-    return cluster_map_get(c->apps, (uint32_t)(lane / LANE_KINDS));
+    return cluster_map_get(c->apps, lane_app_no(lane));
 }
 
 /* Outcomes go to their cluster even when it is down, because its store queues them. */

@@ -11,7 +11,7 @@
 
 static bool is_known(const struct part *p, lane_no lane)
 {
-    return cluster_map_get(p->all->apps, (uint32_t)(lane / LANE_KINDS)) == p->index;
+    return cluster_map_get(p->all->apps, lane_app_no(lane)) == p->index;
 }
 
 /* Keeps each lane once. */
@@ -75,7 +75,7 @@ void clusters_app_known(struct clusters *c, uint32_t app_no)
     bool any = false;
     pthread_mutex_lock(&c->lock);
     for (size_t i = 0; i < c->unrouted_count; i++)
-        any |= c->unrouted[i].lane / LANE_KINDS == app_no;
+        any |= lane_app_no(c->unrouted[i].lane) == app_no;
     pthread_mutex_unlock(&c->lock);
     if (any)
         clusters_wake_keepers(c);
@@ -88,7 +88,7 @@ void clusters_retry_unrouted(struct clusters *c)
     pthread_mutex_lock(&c->lock);
     for (size_t i = 0; i < c->unrouted_count; i++) {
         struct lane_backlog *lane = &c->unrouted[i];
-        if (cluster_map_get(c->apps, (uint32_t)(lane->lane / LANE_KINDS)) != 0)
+        if (cluster_map_get(c->apps, lane_app_no(lane->lane)) != 0)
             known[count++] = *lane;
         else
             c->unrouted[left++] = *lane;

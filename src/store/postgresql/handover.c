@@ -161,7 +161,7 @@ static bool take_carried(struct heard *h, const PGresult *r, int row)
     bool any = h->sure && rest.n > 0;
     while (any && handoff_decode(&rest, &e)) {
         e.account_no = (uint32_t)pg_int(r, row, HEARD_ACCOUNT);
-        e.lane = (enum lane_kind)(lane % LANE_KINDS);
+        e.lane = lane_kind_of(lane);
         e.state = CALLBACK_PENDING;
         struct callback_life life = life_accept(&e, NULL);
         struct callback *c = callback_new(&e, &life);

@@ -48,7 +48,7 @@ static void ask(struct paging *p, int *ret_due, int *ret_next)
         bool from_start = scan_cursor_is_start(page->after);
         struct pg_column *c = t.columns;
         column_int(c++, (int64_t)i);
-        column_int(c++, (int64_t)(page->lane / LANE_KINDS));
+        column_int(c++, lane_app_no(page->lane));
         column_int(c++, (int64_t)page->lane);
         column_int(c++, from_start ? INT64_MIN : page->after.due_ms);
         column_int(c++, from_start ? 0 : (int64_t)page->after.event_no);

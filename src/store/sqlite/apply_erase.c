@@ -65,9 +65,9 @@ static void erase_callback(struct apply *a, const struct erasure_slices *e, uint
         erase_active(a, e, clock_day(occurred_ms), client_no);
     if (callback.type == EVENT_SURVEY_DISQUALIFIED)
         sql_exec_f(q,
-                   "DELETE FROM cap WHERE app_no=%" PRIu64 " AND panelist_hash=%" PRId64
+                   "DELETE FROM cap WHERE app_no=%" PRIu32 " AND panelist_hash=%" PRId64
                    " AND occurred_ms=%" PRId64 " AND id=%" PRIu64,
-                   before.lane / LANE_KINDS, (int64_t)e->before.hi, occurred_ms, id);
+                   lane_app_no(before.lane), (int64_t)e->before.hi, occurred_ms, id);
     if (before.wait == WAIT_DUE)
         sql_exec_f(q,
                    "DELETE FROM due WHERE lane=%" PRIu64 " AND due_ms=%" PRId64 " AND id=%" PRIu64,
