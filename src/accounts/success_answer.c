@@ -103,14 +103,9 @@ static bool is_named(struct str name, struct str part)
 /* An element by its index; NULL: the part is none, or there are not so many. */
 static const struct json *element(const struct json *array, struct str part)
 {
-    size_t index = 0;
-    if (part.n == 0 || part.n > 6 || (part.n > 1 && part.p[0] == '0'))
+    uint64_t index;
+    if (part.n > 6 || !str_parse_uint(part, SIZE_MAX, &index) || (part.n > 1 && part.p[0] == '0'))
         return NULL;
-    for (size_t i = 0; i < part.n; i++) {
-        if (part.p[i] < '0' || part.p[i] > '9')
-            return NULL;
-        index = index * 10 + (size_t)(part.p[i] - '0');
-    }
     const struct json *v = array->first;
     while (v && index-- > 0)
         v = v->next;

@@ -112,14 +112,8 @@ void account_health_print_part(struct buf *to, const struct account_health *h,
 
 static int64_t cut_int(struct str *rest)
 {
-    struct str digits = str_cut(rest, ' ');
-    int64_t n = 0;
-    for (size_t i = 0; i < digits.n && i < 18; i++) {
-        if (digits.p[i] < '0' || digits.p[i] > '9')
-            return 0;
-        n = n * 10 + (digits.p[i] - '0');
-    }
-    return n;
+    uint64_t n;
+    return str_parse_uint(str_cut(rest, ' '), INT64_MAX, &n) ? (int64_t)n : 0;
 }
 
 static enum endpoint_health cut_health(struct str *rest)

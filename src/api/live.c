@@ -306,15 +306,11 @@ static void tick(struct timer *timer)
 static int64_t first_test_id(struct call *c)
 {
     struct str given = http_header(c->r, "last-event-id");
-    int64_t end = live_tests_end(&c->api->options.live->tests, call_now_ms(c)), id = 0;
-    if (!given.n || given.n > LAST_EVENT_ID_DIGITS)
+    int64_t end = live_tests_end(&c->api->options.live->tests, call_now_ms(c));
+    uint64_t id;
+    if (given.n > LAST_EVENT_ID_DIGITS || !str_parse_uint(given, INT64_MAX, &id))
         return end;
-    for (size_t i = 0; i < given.n; i++) {
-        if (given.p[i] < '0' || given.p[i] > '9')
-            return end;
-        id = id * 10 + (given.p[i] - '0');
-    }
-    return id < end ? id : end;
+    return (int64_t)id < end ? (int64_t)id : end;
 }
 
 void live_get(struct call *c)

@@ -137,11 +137,10 @@ static void begin_done(struct task *task)
 /* Its number in the list of providers. */
 static struct oidc_client *client_of_path(struct call *c)
 {
-    struct str text = c->ids[0];
-    size_t n = 0;
-    for (size_t i = 0; i < text.n && i < 4; i++)
-        n = text.p[i] >= '0' && text.p[i] <= '9' ? n * 10 + (size_t)(text.p[i] - '0') : 9999;
-    return n && text.n < 4 ? oidc_client_at(c->api->options.oidc, n - 1) : NULL;
+    uint64_t n;
+    if (c->ids[0].n > 3 || !str_parse_uint(c->ids[0], SIZE_MAX, &n) || n == 0)
+        return NULL;
+    return oidc_client_at(c->api->options.oidc, (size_t)n - 1);
 }
 
 void sign_in_begin(struct call *c)

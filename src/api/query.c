@@ -95,12 +95,9 @@ int64_t query_int(struct call *c, const char *name, int64_t least, int64_t most,
     struct str text = call_parameter(c, name);
     if (!text.p)
         return fallback;
-    int64_t v = 0;
-    bool good = text.n > 0 && text.n < 18;
-    for (size_t i = 0; good && i < text.n; i++) {
-        good = text.p[i] >= '0' && text.p[i] <= '9';
-        v = v * 10 + (text.p[i] - '0');
-    }
+    uint64_t number = 0;
+    bool good = text.n < 18 && str_parse_uint(text, INT64_MAX, &number);
+    int64_t v = (int64_t)number;
     if (!good || v < least || v > most) {
         problem_add(&c->problems, str_of(name), good ? "out_of_range" : "invalid",
                     "A whole number from %lld to %lld.", (long long)least, (long long)most);

@@ -130,15 +130,10 @@ static bool webhook_matches(const struct judging *j, int64_t timestamp_s, struct
 
 static bool whole_number(struct str s, int64_t *ret)
 {
-    int64_t value = 0;
-    if (!s.n || s.n > 12)
+    uint64_t value;
+    if (s.n > 12 || !str_parse_uint(s, INT64_MAX, &value))
         return false;
-    for (size_t i = 0; i < s.n; i++) {
-        if (s.p[i] < '0' || s.p[i] > '9')
-            return false;
-        value = value * 10 + (s.p[i] - '0');
-    }
-    *ret = value;
+    *ret = (int64_t)value;
     return true;
 }
 

@@ -1,7 +1,6 @@
 /* Operations on borrowed byte runs. */
 #include "base/str.h"
 
-#include <stdint.h>
 #include <strings.h>
 
 int str_cmp(struct str a, struct str b)
@@ -48,6 +47,23 @@ struct str str_cut(struct str *rest, char sep)
     head.n = (size_t)(at - rest->p);
     *rest = (struct str){at + 1, rest->n - head.n - 1};
     return head;
+}
+
+bool str_parse_uint(struct str s, uint64_t most, uint64_t *ret)
+{
+    uint64_t value = 0;
+    if (s.n == 0)
+        return false;
+    for (size_t i = 0; i < s.n; i++) {
+        if (s.p[i] < '0' || s.p[i] > '9')
+            return false;
+        uint64_t digit = (uint64_t)(s.p[i] - '0');
+        if (digit > most || value > (most - digit) / 10)
+            return false;
+        value = value * 10 + digit;
+    }
+    *ret = value;
+    return true;
 }
 
 struct str str_trim(struct str s)

@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
 struct str {
@@ -88,6 +89,10 @@ bool str_eq_nocase(struct str a, const char *literal); /* ASCII case only */
 struct str str_cut(struct str *rest, char sep);
 struct str str_trim(struct str s);             /* ASCII space and tab at both ends */
 struct str str_trim_end(struct str s, char c); /* without the c it ends with, however many */
+
+/* A decimal number of nothing but digits, at least one, leading zeros allowed. False: it is none,
+ * or it is above `most`. */
+bool str_parse_uint(struct str s, uint64_t most, uint64_t *ret);
 
 /* The longest beginning of valid UTF-8 text that has at most that many bytes and cuts no character:
  * for showing what may be too long to show. */

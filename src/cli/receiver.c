@@ -127,11 +127,10 @@ static bool check_webhook(struct http_request *r, struct str secret, int64_t now
 {
     struct str id = http_header(r, "webhook-id"), at = http_header(r, "webhook-timestamp");
     struct str rest = http_header(r, "webhook-signature");
-    if (!id.p || !at.n || at.n > 12)
+    uint64_t number;
+    if (!id.p || at.n > 12 || !str_parse_uint(at, INT64_MAX, &number))
         return false;
-    int64_t seconds = 0;
-    for (size_t i = 0; i < at.n; i++)
-        seconds = seconds * 10 + (at.p[i] - '0');
+    int64_t seconds = (int64_t)number;
     if (llabs(now_ms / 1000 - seconds) > TOLERANCE_S)
         return false;
     char wanted[WEBHOOK_SIGNATURE_BYTES];

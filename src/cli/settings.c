@@ -352,14 +352,10 @@ bool settings_int(struct settings *s, enum option_id id, int64_t least, int64_t 
                   struct str *ret_why)
 {
     struct str text = settings_text(s, id);
-    int64_t v = 0;
-    bool good = text.n > 0 && text.n < 18;
-    for (size_t i = 0; good && i < text.n; i++) {
-        good = text.p[i] >= '0' && text.p[i] <= '9';
-        v = v * 10 + (text.p[i] - '0');
-    }
-    if (good && v >= least && v <= most) {
-        *ret = v;
+    uint64_t v;
+    if (text.n < 18 && str_parse_uint(text, INT64_MAX, &v) && (int64_t)v >= least &&
+        (int64_t)v <= most) {
+        *ret = (int64_t)v;
         return true;
     }
     struct buf why = {0};

@@ -22,14 +22,8 @@
 /* A decimal number of the environment; 0 where there is none. */
 static int64_t number_of(const char *name)
 {
-    const char *text = getenv(name);
-    int64_t n = 0;
-    for (; text && *text; text++) {
-        if (*text < '0' || *text > '9' || n > INT64_MAX / 100)
-            return 0;
-        n = n * 10 + (*text - '0');
-    }
-    return n;
+    uint64_t n;
+    return str_parse_uint(str_of(getenv(name)), INT64_MAX, &n) ? (int64_t)n : 0;
 }
 
 bool supervisor_socket(int *ret_fd, const char **ret_why)

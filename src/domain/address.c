@@ -183,16 +183,10 @@ bool cidr_parse(struct str text, struct cidr *ret)
     int most = c.address.family == AF_INET ? 32 : 128;
     c.bits = most;
     if (rest.p) {
-        if (rest.n == 0 || rest.n > 3 || (rest.n > 1 && rest.p[0] == '0'))
+        uint64_t bits;
+        if (!str_parse_uint(rest, (uint64_t)most, &bits) || (rest.n > 1 && rest.p[0] == '0'))
             return false;
-        c.bits = 0;
-        for (size_t i = 0; i < rest.n; i++) {
-            if (rest.p[i] < '0' || rest.p[i] > '9')
-                return false;
-            c.bits = c.bits * 10 + (rest.p[i] - '0');
-        }
-        if (c.bits > most)
-            return false;
+        c.bits = (int)bits;
     }
     *ret = c;
     return true;

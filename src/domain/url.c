@@ -172,13 +172,8 @@ static bool take_port(struct str port, struct url *url, const char **ret_why)
     url->port = url->https ? 443 : 80;
     if (port.n == 0)
         return true; /* absent or empty: the scheme's default (RFC 3986, section 6.2.3) */
-    uint32_t value = 0;
-    for (size_t i = 0; i < port.n; i++) {
-        if (!is_digit(port.p[i]) || value > UINT16_MAX)
-            return fail(ret_why, "the port of a URL is a number from 1 to 65535");
-        value = value * 10 + (uint32_t)(port.p[i] - '0');
-    }
-    if (value == 0 || value > UINT16_MAX)
+    uint64_t value;
+    if (!str_parse_uint(port, UINT16_MAX, &value) || value == 0)
         return fail(ret_why, "the port of a URL is a number from 1 to 65535");
     url->port = (uint16_t)value;
     return true;

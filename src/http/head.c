@@ -117,15 +117,10 @@ static bool parse_content_length(struct head *head, struct head_refusal *ret)
     if (count > 1)
         return refuse(ret, 400, "Content-Length is given more than once");
     struct str v = header_of(head, "content-length");
-    int64_t n = 0;
-    if (v.n == 0 || v.n > 18)
+    uint64_t n;
+    if (v.n > 18 || !str_parse_uint(v, INT64_MAX, &n))
         return refuse(ret, 400, "Content-Length is not a number");
-    for (size_t i = 0; i < v.n; i++) {
-        if (v.p[i] < '0' || v.p[i] > '9')
-            return refuse(ret, 400, "Content-Length is not a number");
-        n = n * 10 + (v.p[i] - '0');
-    }
-    head->content_bytes = n;
+    head->content_bytes = (int64_t)n;
     return true;
 }
 

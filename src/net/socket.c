@@ -51,15 +51,8 @@ static bool from_kernel(const struct sockaddr_storage *from, struct endpoint *re
 
 static bool parse_port(struct str text, uint16_t *ret)
 {
-    unsigned port = 0;
-    if (text.n == 0 || text.n > 5)
-        return false;
-    for (size_t i = 0; i < text.n; i++) {
-        if (text.p[i] < '0' || text.p[i] > '9')
-            return false;
-        port = port * 10 + (unsigned)(text.p[i] - '0');
-    }
-    if (port > UINT16_MAX)
+    uint64_t port;
+    if (text.n > 5 || !str_parse_uint(text, UINT16_MAX, &port))
         return false;
     *ret = (uint16_t)port;
     return true;

@@ -16,15 +16,10 @@ static bool read_time(const struct json *claims, const char *name, int64_t *ret)
     const struct json *v = json_member(claims, name);
     struct str text = v && v->type == JSON_NUMBER ? v->text : STR_NONE;
     struct str whole = text.p ? str_cut(&text, '.') : STR_NONE;
-    int64_t n = 0;
-    if (!whole.n || whole.n > 12)
+    uint64_t seconds;
+    if (whole.n > 12 || !str_parse_uint(whole, INT64_MAX, &seconds))
         return false;
-    for (size_t i = 0; i < whole.n; i++) {
-        if (whole.p[i] < '0' || whole.p[i] > '9')
-            return false;
-        n = n * 10 + (whole.p[i] - '0');
-    }
-    *ret = n;
+    *ret = (int64_t)seconds;
     return true;
 }
 

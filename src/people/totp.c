@@ -29,15 +29,10 @@ uint32_t totp_value(struct str secret, int64_t step)
 
 static bool read_code(struct str code, uint32_t *ret)
 {
-    if (code.n != TOTP_DIGITS)
+    uint64_t value;
+    if (code.n != TOTP_DIGITS || !str_parse_uint(code, UINT32_MAX, &value))
         return false;
-    uint32_t value = 0;
-    for (size_t i = 0; i < code.n; i++) {
-        if (code.p[i] < '0' || code.p[i] > '9')
-            return false;
-        value = value * 10 + (uint32_t)(code.p[i] - '0');
-    }
-    *ret = value;
+    *ret = (uint32_t)value;
     return true;
 }
 

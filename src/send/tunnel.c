@@ -20,15 +20,11 @@ static void finish(struct tunnel *t, int status)
 static int status_of(const char *p, size_t n)
 {
     static const char start[] = "HTTP/1.";
-    int status = 0;
-    if (n < 16 || memcmp(p, start, sizeof start - 1) != 0 || p[8] != ' ')
+    uint64_t status;
+    if (n < 16 || memcmp(p, start, sizeof start - 1) != 0 || p[8] != ' ' ||
+        !str_parse_uint((struct str){p + 9, 3}, 999, &status))
         return 0;
-    for (int i = 9; i < 12; i++) {
-        if (p[i] < '0' || p[i] > '9')
-            return 0;
-        status = status * 10 + (p[i] - '0');
-    }
-    return p[12] >= '0' && p[12] <= '9' ? 0 : status;
+    return p[12] >= '0' && p[12] <= '9' ? 0 : (int)status;
 }
 
 static bool again(void)

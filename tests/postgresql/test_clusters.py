@@ -456,6 +456,19 @@ def test_a_mark_never_goes_back(split, receiver):
         assert mark_in(split.databases[1]) == later
 
 
+def test_a_mark_that_is_no_number_is_passed_over(split, receiver):
+    """Nodes write none; as a number it would be above all that this one leaves."""
+    a = split.start("a")
+    (first,), _ = split.accounts(a, receiver.url, 1)
+    eventually(lambda: mark_in(split.databases[1]) != "", 30)
+    sql(split.databases[1], "BEGIN; UPDATE revision SET revision=revision+1 WHERE name='object';"
+        "UPDATE object SET document='xxx' WHERE kind=12;"
+        "INSERT INTO object_log(revision,number,kind,id,node) SELECT revision,0,12,'home',1"
+        " FROM revision WHERE name='object'; COMMIT")
+    first.patch(Name="Changed")
+    eventually(lambda: mark_in(split.databases[1]).isdigit(), 30, what="the node has left its own")
+
+
 def test_a_cluster_that_hangs_holds_up_no_word_to_others(split, tmp_path, receiver):
     third = new_database(split.servers[1].uri(), "third")
     proxy = nodes.Proxy(split.databases[1])

@@ -1,5 +1,7 @@
 """`postbackd listen`: an account's new callbacks, copied to a server that cannot be reached from
 outside; and `postbackd receive --print`, which shows what verifiers need."""
+import base64
+import hmac
 import os
 import pty
 import re
@@ -349,3 +351,20 @@ def test_receive_prints_the_bytes_that_were_signed():
     finally:
         assert other.stop() == 0
     assert lines[-1] == "\u2028\u200e\t\u00e9\n", lines
+
+
+def test_receive_refuses_a_timestamp_that_is_not_a_number():
+    """A receiver that signs over the header as it is would refuse this callback."""
+    other = Receive("--secret", "s" * 20)
+    try:
+        now = int(time.time()) // 10 * 10
+        said = {}
+        for text in (str(now), "%d:" % (now // 10 - 1)):  # ":" follows "9": as a digit it would be ten
+            signed = hmac.new(b"s" * 20, b"id.%d.{}" % now, "sha256").digest()
+            headers = {"webhook-id": "id", "webhook-timestamp": text,
+                       "webhook-signature": "v1," + base64.b64encode(signed).decode()}
+            urllib.request.urlopen(urllib.request.Request(other.url, b"{}", headers)).read()
+            said[text] = other.line()
+        assert ["webhook-signature ok" in line for line in said.values()] == [True, False], said
+    finally:
+        assert other.stop() == 0

@@ -113,8 +113,49 @@ static void prints_hex_digits(void)
     CHECK_STR(str_of(to), "009aff0f");
 }
 
+static void a_number_is_digits_up_to_a_bound(void)
+{
+    static const struct {
+        const char *text;
+        uint64_t most, value;
+    } good[] = {{"0", 0, 0},
+                {"0", UINT64_MAX, 0},
+                {"7", 7, 7},
+                {"65535", UINT16_MAX, 65535},
+                {"000000000000000000000000000065535", UINT16_MAX, 65535},
+                {"9223372036854775807", INT64_MAX, INT64_MAX},
+                {"18446744073709551615", UINT64_MAX, UINT64_MAX}};
+    static const struct {
+        const char *text;
+        uint64_t most;
+    } bad[] = {{"", UINT64_MAX},
+               {"-1", UINT64_MAX},
+               {"+1", UINT64_MAX},
+               {" 1", UINT64_MAX},
+               {"1 ", UINT64_MAX},
+               {"1x", UINT64_MAX},
+               {"1", 0},
+               {"8", 7},
+               {"65536", UINT16_MAX},
+               {"9223372036854775808", INT64_MAX},
+               {"18446744073709551616", UINT64_MAX},
+               {"184467440737095516150", UINT64_MAX},
+               {"99999999999999999999999", UINT64_MAX}};
+    uint64_t value = 1;
+    for (size_t i = 0; i < ARRAY_LEN(good); i++)
+        if (!CHECK(str_parse_uint(str_of(good[i].text), good[i].most, &value) &&
+                   value == good[i].value))
+            printf("    %s\n", good[i].text);
+    value = 4711;
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+        if (!CHECK(!str_parse_uint(str_of(bad[i].text), bad[i].most, &value) && value == 4711))
+            printf("    %s\n", bad[i].text);
+    CHECK(!str_parse_uint(STR_NONE, UINT64_MAX, &value));
+}
+
 int main(void)
 {
+    RUN(a_number_is_digits_up_to_a_bound);
     RUN(absent_is_not_empty);
     RUN(no_set_has_the_character_that_ends_it);
     RUN(order_is_by_bytes_then_length);

@@ -268,9 +268,10 @@ static void leave_mark(struct part *p, struct store *to, struct waiter *done)
 
 static void read_mark(struct part *p, struct str text)
 {
-    long long revision = 0;
-    for (size_t i = 0; i < text.n; i++)
-        revision = revision * 10 + (text.p[i] - '0');
+    uint64_t number;
+    if (!str_parse_uint(text, INT64_MAX, &number))
+        return; /* no mark of a node's: leave_mark() writes nothing but numbers */
+    long long revision = (long long)number;
     if (revision > p->marked)
         p->marked = revision;
     raise_to(&p->all->told, revision);

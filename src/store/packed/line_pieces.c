@@ -113,16 +113,11 @@ static bool put_id(struct buf *to, struct str value, const struct attempt_facts 
 
 static bool put_timestamp(struct buf *to, struct str value, int64_t at_ms)
 {
-    int64_t s = 0;
-    if (value.n == 0 || value.n > 12 || value.p[0] == '0')
+    uint64_t s;
+    if (value.n > 12 || !str_parse_uint(value, INT64_MAX, &s) || value.p[0] == '0')
         return false;
-    for (size_t i = 0; i < value.n; i++) {
-        if (value.p[i] < '0' || value.p[i] > '9')
-            return false;
-        s = s * 10 + (value.p[i] - '0');
-    }
     number_put(to, PIECE_TIMESTAMP);
-    number_put_signed(to, s - at_ms / 1000);
+    number_put_signed(to, (int64_t)s - at_ms / 1000);
     return true;
 }
 

@@ -110,10 +110,9 @@ void change_log_add_erasure(struct postgresql_store *s, struct pg *pg, uint32_t 
 
 static void tell_erasure(struct pg_nodes *n, struct str id)
 {
-    uint32_t account_no = 0;
-    for (size_t i = 0; i < id.n; i++)
-        account_no = account_no * 10 + (uint32_t)(id.p[i] - '0');
-    pg_nodes_tell_erased(n, account_no, env_mono_ms(env_real()));
+    uint64_t account_no;
+    if (str_parse_uint(id, UINT32_MAX, &account_no)) /* as change_log_add_erasure() writes it */
+        pg_nodes_tell_erased(n, (uint32_t)account_no, env_mono_ms(env_real()));
 }
 
 enum pg_fate change_log_read_erasures(struct pg_nodes *n)

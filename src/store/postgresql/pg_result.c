@@ -3,12 +3,10 @@
 
 int64_t pg_affected(const PGresult *r)
 {
-    int64_t n = 0;
+    uint64_t n = 0;
     /* libpq's parameter is not const, though it does not change the result. */
     PGresult *result = (PGresult *)(uintptr_t)r; // NOLINT(performance-no-int-to-ptr)
-    for (const char *at = PQcmdTuples(result); *at; at++)
-        n = n * 10 + (*at - '0');
-    return n;
+    return str_parse_uint(str_of(PQcmdTuples(result)), INT64_MAX, &n) ? (int64_t)n : 0;
 }
 
 bool pg_is_null(const PGresult *r, int row, int column)

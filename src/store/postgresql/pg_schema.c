@@ -302,15 +302,11 @@ enum pg_fate pg_partition_make(struct pg *pg, struct pg_partitions *p, enum pg_p
 static bool read_number(struct str name, const char *table, int32_t *ret)
 {
     size_t at = strlen(table) + 1;
-    int32_t n = 0;
-    if (name.n <= at || name.n > at + 7)
+    uint64_t n;
+    if (name.n <= at || name.n > at + 7 ||
+        !str_parse_uint((struct str){name.p + at, name.n - at}, INT32_MAX, &n))
         return false;
-    for (; at < name.n; at++) {
-        if (name.p[at] < '0' || name.p[at] > '9')
-            return false;
-        n = n * 10 + (name.p[at] - '0');
-    }
-    *ret = n - PG_PARTITION_NAME;
+    *ret = (int32_t)n - PG_PARTITION_NAME;
     return true;
 }
 
