@@ -230,12 +230,12 @@ bool dispatcher_has_seat(const struct dispatcher *d, bool sick);
  * the lane: decide again. */
 bool dispatcher_start(struct dispatcher *d, struct lane *lane);
 void dispatcher_skip(struct dispatcher *d, struct lane *lane);
+void dispatcher_start_test(struct dispatcher *d, struct delivery_test *test);
+void dispatcher_cancel_all(struct dispatcher *d);
 /* dispatcher_local_fault.c: an attempt, also a test's, was not made by a fault of this machine */
 void dispatcher_note_local_fault(struct dispatcher *d, struct delivery_attempt *t);
 /* dispatcher_may_send.c: exchange.may_send of every attempt where the store is shared */
 bool dispatcher_may_send(struct exchange *x);
-void dispatcher_start_test(struct dispatcher *d, struct delivery_test *test);
-void dispatcher_cancel_all(struct dispatcher *d);
 /* dispatcher_attempt_pool.c */
 struct delivery_attempt *dispatcher_take_attempt(struct dispatcher *d);
 void dispatcher_free_finished(struct dispatcher *d);
@@ -247,15 +247,19 @@ void dispatcher_count(struct dispatcher *d, const struct delivery_attempt *t,
                       const struct lane_now *now);
 /* counts the attempt of a test callback */
 void dispatcher_count_attempt(struct dispatcher *d, const struct delivery_attempt *t);
-/* Logs and reports the lane's state if it has changed since the last visit. */
-void dispatcher_note_state(struct dispatcher *d, struct lane *lane, const struct lane_now *now);
-/* Reports the first success of an open lane since it came into memory or became open. */
-void dispatcher_note_success(struct dispatcher *d, struct lane *lane);
-void dispatcher_oversee(struct dispatcher *d, struct delivery_overview *to); /* adds */
 void dispatcher_fill_health(struct dispatcher *d, struct lane_health_query *query);
 void dispatcher_fill_briefs(struct dispatcher *d, struct delivery_briefs *briefs); /* its own */
 void dispatcher_free_healths(struct dispatcher *d, bool all);
 struct health *dispatcher_find_health(const struct dispatcher *d, lane_no no); /* or NULL */
+
+/* dispatcher_lane_state.c */
+/* Logs and reports the lane's state if it has changed since the last visit. */
+void dispatcher_note_state(struct dispatcher *d, struct lane *lane, const struct lane_now *now);
+/* Reports the first success of an open lane since it came into memory or became open. */
+void dispatcher_note_success(struct dispatcher *d, struct lane *lane);
+
+/* dispatcher_overview.c */
+void dispatcher_oversee(struct dispatcher *d, struct delivery_overview *to); /* adds */
 
 /* dispatcher_account.c: all lanes of one account */
 void dispatcher_erase(struct dispatcher *d, uint32_t account_no, struct str panelist_id,

@@ -4,8 +4,8 @@
 #pragma once
 
 #include "accounts/directory.h"
-#include "base/buf.h"
 #include "base/env.h"
+#include "domain/certificate_expiry.h"
 
 struct certificate_watch;
 
@@ -36,8 +36,3 @@ struct certificate_state {
 };
 void certificate_watch_get(struct certificate_watch *watch,
                            struct certificate_state *ret); /* any thread */
-
-/* Whether so little is left that it should be said. 0: no certificate. */
-bool certificate_expires_soon(int64_t expires_ms, int64_t now_ms);
-/* "expires in 6 days (2026-11-27): renew it", "has expired on ...". */
-void certificate_print_expiry(struct buf *to, int64_t expires_ms, int64_t now_ms);
