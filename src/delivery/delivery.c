@@ -219,42 +219,6 @@ void delivery_get_health(struct delivery *delivery, struct lane_health_query *qu
     executor_post(ask->dispatcher->runtime->executor, &ask->task);
 }
 
-struct overview_ask {
-    struct task task;
-    struct delivery *delivery;
-    size_t next;
-    struct delivery_overview_query *query;
-};
-
-static void ask_next_loop(struct overview_ask *ask)
-{
-    struct dispatcher *d = ask->delivery->dispatchers[ask->next];
-    executor_post(d->runtime->executor, &ask->task);
-}
-
-static void add_overview(struct task *task)
-{
-    struct overview_ask *ask = CONTAINER_OF(task, struct overview_ask, task);
-    dispatcher_oversee(ask->delivery->dispatchers[ask->next], &ask->query->overview);
-    if (++ask->next < ask->delivery->count) {
-        ask_next_loop(ask);
-        return;
-    }
-    struct delivery_overview_query *query = ask->query;
-    free(ask);
-    executor_post(query->reply_to, &query->done);
-}
-
-void delivery_get_overview(struct delivery *delivery, struct delivery_overview_query *query)
-{
-    struct overview_ask *ask = xcalloc(1, sizeof(*ask));
-    query->overview = (struct delivery_overview){.worst_success_permille = 1000};
-    ask->task.run = add_overview;
-    ask->delivery = delivery;
-    ask->query = query;
-    ask_next_loop(ask);
-}
-
 /* --- questions to all loops --------------------------------------------------------------------
  */
 
@@ -275,6 +239,22 @@ static void round_begin(struct delivery *delivery, struct delivery_round *round,
 {
     *round = (struct delivery_round){.task.run = run, .delivery = delivery};
     ASSERT(round_goes_on(round));
+}
+
+static void oversee_here(struct task *task)
+{
+    struct delivery_round *round = CONTAINER_OF(task, struct delivery_round, task);
+    struct delivery_overview_query *query =
+        CONTAINER_OF(round, struct delivery_overview_query, round);
+    dispatcher_oversee(round->delivery->dispatchers[round->at++], &query->overview);
+    if (!round_goes_on(round))
+        executor_post(query->reply_to, &query->done);
+}
+
+void delivery_get_overview(struct delivery *delivery, struct delivery_overview_query *query)
+{
+    query->overview = (struct delivery_overview){.worst_success_permille = 1000};
+    round_begin(delivery, &query->round, oversee_here);
 }
 
 static void erase_here(struct task *task)

@@ -124,12 +124,19 @@ struct lane_health_query {
 };
 void delivery_get_health(struct delivery *delivery, struct lane_health_query *query);
 
+/* A question that visits all loops, one after the other. */
+struct delivery_round {
+    struct task task;
+    struct delivery *delivery;
+    size_t at; /* the loop */
+};
+
 /* Totals over all lanes, for metrics. Each loop adds its own. */
 #define OVERVIEW_TRIES_LEAST 20 /* attempts in the last hour that a success rate needs */
 #define OVERVIEW_WORST 20       /* lanes listed by name */
 struct overview_lane {
     lane_no lane;
-    int64_t badness; /* see dispatcher_health.c */
+    int64_t badness; /* see dispatcher_overview.c */
 };
 struct delivery_overview {
     int64_t lanes[LANE_STATES]; /* in memory */
@@ -149,15 +156,9 @@ struct delivery_overview_query {
     struct task done;
     struct executor *reply_to;
     struct delivery_overview overview;
+    struct delivery_round round; /* internal */
 };
 void delivery_get_overview(struct delivery *delivery, struct delivery_overview_query *query);
-
-/* A question that visits all loops, one after the other. */
-struct delivery_round {
-    struct task task;
-    struct delivery *delivery;
-    size_t at; /* the loop */
-};
 
 /* Removes an erased panelist from memory, after store_erase is done. When `done` is posted, no
  * callback of the panelist accepted before is sent any more or waits in memory, except those with
