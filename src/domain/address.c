@@ -4,8 +4,7 @@
  * that is not of the public Internet is refused, to keep the daemon from reaching the network it
  * runs in. For IPv6 the list says what is allowed: global unicast is 2000::/3, everything else is
  * special or reserved. */
-#include "base/check.h"
-#include "domain/url.h"
+#include "domain/address.h"
 
 #include <arpa/inet.h>
 #include <stdint.h>

@@ -4,7 +4,7 @@
  * each connect (send/opening.c). Requests to identity providers ask, too (oidc/fetch.c). */
 #pragma once
 
-#include "domain/url.h"
+#include "domain/address.h"
 
 /* The lists are borrowed. The operator sets both; `denied` takes precedence. */
 struct destination_rules {

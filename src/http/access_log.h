@@ -4,7 +4,7 @@
 #pragma once
 
 #include "base/check.h"
-#include "domain/url.h"
+#include "domain/address.h"
 
 struct access_log;
 

@@ -5,7 +5,7 @@
 
 #include "base/hash_map.h"
 #include "base/list.h"
-#include "domain/url.h"
+#include "domain/address.h"
 
 /* Family, then 4 or 6 bytes of the address; or 0, then an account's number. */
 #define PEER_KEY_BYTES 7

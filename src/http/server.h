@@ -12,7 +12,7 @@
 #pragma once
 
 #include "base/arena.h"
-#include "domain/url.h"
+#include "domain/address.h"
 #include "http/header.h"
 #include "net/loop.h"
 #include "json/writer.h"

@@ -9,7 +9,7 @@
 
 #include "base/limits.h"
 #include "base/list.h"
-#include "domain/url.h"
+#include "domain/address.h"
 #include "net/loop.h"
 
 struct dns;

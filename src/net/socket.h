@@ -4,7 +4,7 @@
 
 #include "base/buf.h"
 #include "base/check.h"
-#include "domain/url.h"
+#include "domain/address.h"
 
 struct endpoint {
     struct address address;

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/buf.h"
-#include "domain/url.h"
+#include "domain/address.h"
 #include "net/loop.h"
 
 struct ssl_st;

@@ -5,7 +5,7 @@
 
 #include "base/check.h"
 #include "base/str.h"
-#include "domain/url.h"
+#include "domain/address.h"
 
 struct tls_authorities;
 struct ssl_ctx_st;

@@ -1,5 +1,5 @@
 /* Addresses: one spelling each, and every range that is not public, with both its ends. */
-#include "domain/url.h"
+#include "domain/address.h"
 
 #include "check.h"
 
