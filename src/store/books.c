@@ -1,5 +1,4 @@
-/* The arithmetic of the ledger and the check of a day, for all stores alike. Books are found by a
- * hash of their key, in a table of at least twice their number. */
+/* The arithmetic of the ledger and the check of a day, for all stores alike. */
 #include "store/books.h"
 
 #include "base/alloc.h"
@@ -8,75 +7,58 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BOOKS_KEPT 1024
-
 /* --- books by key ------------------------------------------------------------------------------
  */
 
-static bool same_key(const struct book_key *a, const struct book_key *b)
+static bool same_key(const void *x, const void *y)
 {
+    const struct book_key *a = x, *b = y;
     return a->account_no == b->account_no && a->app_no == b->app_no && a->day == b->day &&
            a->lane == b->lane && a->is_test == b->is_test;
 }
 
-static size_t slot_of(const struct books *books, const struct book_key *key)
+static uint64_t hash_of(const void *book_key)
 {
+    const struct book_key *key = book_key;
     const uint32_t parts[] = {key->account_no, key->app_no, (uint32_t)key->day,
                               (uint32_t)key->lane * 2 + key->is_test};
-    size_t mask = books->slot_count - 1;
-    size_t at = (size_t)hash_fast(parts, sizeof parts) & mask;
-    while (books->slots[at] && !same_key(&books->items[books->slots[at] - 1].key, key))
-        at = (at + 1) & mask;
-    return at;
+    return hash_fast(parts, sizeof parts);
 }
 
-static void make_room(struct books *books)
-{
-    if ((books->count + 1) * 2 <= books->slot_count)
-        return;
-    books->slot_count = books->slot_count ? books->slot_count * 2 : 64;
-    free(books->slots);
-    books->slots = xcalloc(books->slot_count, sizeof *books->slots);
-    for (size_t i = 0; i < books->count; i++)
-        books->slots[slot_of(books, &books->items[i].key)] = (uint32_t)(i + 1);
-}
+static const struct key_table_type table_of_books = {sizeof(struct book), hash_of, same_key};
 
 struct book *books_at(struct books *books, const struct book_key *key)
 {
-    make_room(books);
-    size_t at = slot_of(books, key);
-    if (!books->slots[at]) {
+    bool is_new;
+    size_t at = key_table_add(&books->table, &table_of_books, books->items, key, &is_new);
+    if (is_new) {
         books->items =
             xgrow(books->items, &books->capacity, books->count + 1, sizeof *books->items);
         books->items[books->count++] = (struct book){.key = *key};
-        books->slots[at] = (uint32_t)books->count;
     }
-    return &books->items[books->slots[at] - 1];
+    return &books->items[at];
 }
 
 static const struct book *books_find(const struct books *books, const struct book_key *key)
 {
-    if (books->count == 0)
-        return NULL;
-    uint32_t found = books->slots[slot_of(books, key)];
-    return found ? &books->items[found - 1] : NULL;
+    size_t at = key_table_find(&books->table, &table_of_books, books->items, key);
+    return at == SIZE_MAX ? NULL : &books->items[at];
 }
 
 void books_clear(struct books *books)
 {
-    if (books->capacity > BOOKS_KEPT) {
+    if (books->capacity > KEY_TABLE_KEPT) {
         books_free(books);
         return;
     }
     books->count = 0;
-    if (books->slots)
-        memset(books->slots, 0, books->slot_count * sizeof *books->slots);
+    key_table_clear(&books->table);
 }
 
 void books_free(struct books *books)
 {
     free(books->items);
-    free(books->slots);
+    key_table_free(&books->table);
     *books = (struct books){0};
 }
 

@@ -15,6 +15,7 @@
  * everywhere in the store. */
 #pragma once
 
+#include "store/key_table.h"
 #include "store/store.h"
 
 /* The index of the total owed among the sums by state: no callback in the books has state none. */
@@ -37,8 +38,7 @@ struct book {
 struct books {
     struct book *items;
     size_t count, capacity;
-    uint32_t *slots; /* hash table: index + 1 of an item; 0: free */
-    size_t slot_count;
+    struct key_table table;
 };
 
 /* Finds or adds the book of a key. Valid until the next call. */

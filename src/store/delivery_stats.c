@@ -1,4 +1,4 @@
-/* Counts attempts by endpoint and account. Rows are found by a hash of their key. */
+/* Counts attempts by endpoint and account. */
 #include "store/delivery_stats.h"
 
 #include "base/alloc.h"
@@ -6,8 +6,6 @@
 #include "domain/clock.h"
 
 #include <stdlib.h>
-
-#define ROWS_KEPT 1024
 
 #define COLUMN(name) COLUMN_##name,
 enum { DELIVERY_STATS_COLUMNS(COLUMN) COLUMN_COUNT };
@@ -46,56 +44,46 @@ void delivery_stats_add(struct delivery_stats *to, const struct delivery_stats *
 
 /* --- rows by key ------------------------------------------------------------------------------ */
 
-static bool same_key(const struct delivery_stats_row *a, const struct delivery_stats_row *b)
+static bool same_key(const void *x, const void *y)
 {
+    const struct delivery_stats_key *a = x, *b = y;
     return a->lane == b->lane && a->account_no == b->account_no && a->slot == b->slot;
 }
 
-static size_t place_of(const struct delivery_stats_rows *rows, const struct delivery_stats_row *key)
+static uint64_t hash_of(const void *stats_key)
 {
+    const struct delivery_stats_key *key = stats_key;
     const uint64_t parts[] = {(uint64_t)key->slot, key->account_no, key->lane};
-    size_t mask = rows->place_count - 1;
-    size_t at = (size_t)hash_fast(parts, sizeof parts) & mask;
-    while (rows->places[at] && !same_key(&rows->items[rows->places[at] - 1], key))
-        at = (at + 1) & mask;
-    return at;
+    return hash_fast(parts, sizeof parts);
 }
 
-static void make_room(struct delivery_stats_rows *rows)
-{
-    if ((rows->count + 1) * 2 <= rows->place_count)
-        return;
-    rows->place_count = rows->place_count ? rows->place_count * 2 : 64;
-    free(rows->places);
-    rows->places = xcalloc(rows->place_count, sizeof *rows->places);
-    for (size_t i = 0; i < rows->count; i++)
-        rows->places[place_of(rows, &rows->items[i])] = (uint32_t)(i + 1);
-}
+static const struct key_table_type table_of_rows = {sizeof(struct delivery_stats_row), hash_of,
+                                                    same_key};
 
 static struct delivery_stats *stats_at(struct delivery_stats_rows *rows,
-                                       const struct delivery_stats_row *key)
+                                       const struct delivery_stats_key *key)
 {
-    make_room(rows);
-    size_t at = place_of(rows, key);
-    if (!rows->places[at]) {
+    bool is_new;
+    size_t at = key_table_add(&rows->table, &table_of_rows, rows->items, key, &is_new);
+    if (is_new) {
         rows->items = xgrow(rows->items, &rows->capacity, rows->count + 1, sizeof *rows->items);
-        rows->items[rows->count++] = *key;
-        rows->places[at] = (uint32_t)rows->count;
+        rows->items[rows->count++] = (struct delivery_stats_row){.key = *key};
     }
-    return &rows->items[rows->places[at] - 1].stats;
+    return &rows->items[at].stats;
 }
 
 void delivery_stats_rows_count(struct delivery_stats_rows *rows, uint32_t account_no, lane_no lane,
                                const struct attempt *a)
 {
-    struct delivery_stats_row key = {
+    struct delivery_stats_key key = {
         .slot = a->at_ms / delivery_stats_steps[0].step_ms, .account_no = account_no, .lane = lane};
     delivery_stats_count(stats_at(rows, &key), a);
 }
 
 static int by_key(const void *x, const void *y)
 {
-    const struct delivery_stats_row *a = x, *b = y;
+    const struct delivery_stats_key *a = &((const struct delivery_stats_row *)x)->key,
+                                    *b = &((const struct delivery_stats_row *)y)->key;
     if (a->slot != b->slot)
         return a->slot < b->slot ? -1 : 1;
     if (a->account_no != b->account_no)
@@ -107,9 +95,10 @@ void delivery_stats_rows_end(struct delivery_stats_rows *rows)
 {
     size_t lanes = rows->count;
     for (size_t i = 0; i < lanes; i++) {
-        struct delivery_stats_row row = rows->items[i], of_account = {.slot = row.slot};
-        of_account.account_no = row.account_no;
-        of_account.lane = DELIVERY_STATS_ACCOUNT_LANE;
+        struct delivery_stats_row row = rows->items[i];
+        struct delivery_stats_key of_account = {.slot = row.key.slot,
+                                                .account_no = row.key.account_no,
+                                                .lane = DELIVERY_STATS_ACCOUNT_LANE};
         delivery_stats_add(stats_at(rows, &of_account), &row.stats);
     }
     if (rows->count > 1)
@@ -118,19 +107,18 @@ void delivery_stats_rows_end(struct delivery_stats_rows *rows)
 
 void delivery_stats_rows_clear(struct delivery_stats_rows *rows)
 {
-    if (rows->capacity > ROWS_KEPT) {
+    if (rows->capacity > KEY_TABLE_KEPT) {
         delivery_stats_rows_free(rows);
         return;
     }
     rows->count = 0;
-    if (rows->places)
-        memset(rows->places, 0, rows->place_count * sizeof *rows->places);
+    key_table_clear(&rows->table);
 }
 
 void delivery_stats_rows_free(struct delivery_stats_rows *rows)
 {
     free(rows->items);
-    free(rows->places);
+    key_table_free(&rows->table);
     *rows = (struct delivery_stats_rows){0};
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/executor.h"
 #include "domain/latency.h"
+#include "store/key_table.h"
 #include "store/outcome.h"
 #include "store/status.h"
 
@@ -63,10 +64,14 @@ static inline int64_t *delivery_stats_column(struct delivery_stats *stats, size_
 /* --- what a transaction adds to slots of five minutes ------------------------------------------
  */
 
-struct delivery_stats_row {
+struct delivery_stats_key {
     int64_t slot;
     uint32_t account_no;
     lane_no lane;
+};
+
+struct delivery_stats_row {
+    struct delivery_stats_key key;
     struct delivery_stats stats;
 };
 
@@ -74,8 +79,7 @@ struct delivery_stats_row {
 struct delivery_stats_rows {
     struct delivery_stats_row *items;
     size_t count, capacity;
-    uint32_t *places; /* hash table: index + 1 of an item; 0: free */
-    size_t place_count;
+    struct key_table table;
 };
 
 /* Counts the attempt in the row of its lane. */

@@ -12,9 +12,9 @@ static void row_column(const void *context, size_t row, int column, sqlite3_cont
 {
     struct delivery_stats_row *r = &((struct delivery_stats_row *)context)[row];
     switch (column) {
-    case 0: array_vtab_int(to, r->slot); break;
-    case 1: array_vtab_int(to, r->account_no); break;
-    case 2: array_vtab_int(to, (int64_t)r->lane); break;
+    case 0: array_vtab_int(to, r->key.slot); break;
+    case 1: array_vtab_int(to, r->key.account_no); break;
+    case 2: array_vtab_int(to, (int64_t)r->key.lane); break;
     default: array_vtab_int(to, *delivery_stats_column(&r->stats, (size_t)column - 3)); break;
     }
 }
