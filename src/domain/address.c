@@ -6,6 +6,8 @@
  * special or reserved. */
 #include "domain/address.h"
 
+#include "base/bytes.h"
+
 #include <arpa/inet.h>
 #include <stdint.h>
 
@@ -57,8 +59,7 @@ static bool bits_equal(const uint8_t *a, const uint8_t *b, int bits)
 
 static bool v4_is_public(const uint8_t bytes[4])
 {
-    uint32_t a =
-        (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
+    uint32_t a = get_be32(bytes);
     for (size_t i = 0; i < ARRAY_LEN(v4_not_public); i++)
         if ((a ^ v4_not_public[i].base) >> (32 - v4_not_public[i].bits) == 0)
             return false;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "base/arena.h"
+#include "base/bytes.h"
 #include "base/check.h"
 #include "base/hash.h"
 #include "base/limits.h"
@@ -187,17 +188,25 @@ struct verdict {
     uint64_t event_no; /* accepted and duplicate */
 };
 
+#define ACCOUNT_TEXT_BYTES_MOST LIMIT_PANELIST_ID_BYTES /* the longest of these texts */
+/* Of a text within an account: two accounts' equal texts have different keys. Stored. */
+static inline struct key128 account_text_key(const struct hash_secret *secret, uint32_t account_no,
+                                             struct str text)
+{
+    char bytes[4 + ACCOUNT_TEXT_BYTES_MOST];
+    ASSERT(text.n <= ACCOUNT_TEXT_BYTES_MOST);
+    put_le32(bytes, account_no);
+    if (text.n > 0)
+        memcpy(bytes + 4, text.p, text.n);
+    return hash_key128(secret, bytes, 4 + text.n);
+}
+
 /* candidate.key: identifies an event permanently. */
 static inline struct key128 event_key(const struct hash_secret *secret, uint32_t account_no,
                                       struct str event_id)
 {
-    char bytes[4 + LIMIT_EVENT_ID_BYTES];
     ASSERT(event_id.n <= LIMIT_EVENT_ID_BYTES);
-    for (int i = 0; i < 4; i++)
-        bytes[i] = (char)(account_no >> (8 * i));
-    if (event_id.n > 0)
-        memcpy(bytes + 4, event_id.p, event_id.n);
-    return hash_key128(secret, bytes, 4 + event_id.n);
+    return account_text_key(secret, account_no, event_id);
 }
 
 /* Replaces and clears the texts of an event whose panelist is erased. The replacement is the same

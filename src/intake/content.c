@@ -2,19 +2,20 @@
  * hashes it. */
 #include "intake/content.h"
 
+#include "base/bytes.h"
+
 static char *put_number(char *at, char kind, uint64_t value)
 {
     *at++ = kind;
-    for (int i = 0; i < 8; i++)
-        *at++ = (char)(value >> (8 * i));
-    return at;
+    put_le64(at, value);
+    return at + 8;
 }
 
 static char *put_text(char *at, char kind, struct str text)
 {
     *at++ = kind;
-    for (int i = 0; i < 4; i++)
-        *at++ = (char)(text.n >> (8 * i));
+    put_le32(at, (uint32_t)text.n);
+    at += 4;
     if (text.n)
         memcpy(at, text.p, text.n);
     return at + text.n;

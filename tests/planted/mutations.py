@@ -68,7 +68,7 @@ plant("group_skipped", "journal", "what begins just behind the position is not r
       "w->held_is_new = before(w->from, end);",
       "w->held_is_new = before(w->from, end) && w->sequence % 97 != 13;", "unit journal")
 plant("checksum_not_checked", "journal", "a torn group counts as whole", "src/store/journal/frame.c",
-      "return get32(frame + 4) ==", "return head->length + 1 || get32(frame + 4) ==", "unit journal")
+      "return get_le32(frame + 4) ==", "return head->length + 1 || get_le32(frame + 4) ==", "unit journal")
 
 # --- the disk ------------------------------------------------------------------------------------
 

@@ -1,7 +1,8 @@
 /* Rows as bytes and positions as text; see copy_records.h. */
 #include "store/copy/copy_records.h"
 
-#include <endian.h>
+#include "base/bytes.h"
+
 #include <stdlib.h>
 
 /* --- chunks ----------------------------------------------------------------------------------- */
@@ -72,8 +73,9 @@ void copied_event_sort_log(struct copied_event *e)
 
 static void put(struct buf *to, int64_t v)
 {
-    uint64_t big = htobe64((uint64_t)v);
-    buf_add(to, &big, sizeof big);
+    char big[8];
+    put_be64(big, (uint64_t)v);
+    buf_add(to, big, sizeof big);
 }
 
 static void put_money(struct buf *to, __int128 micros)

@@ -7,6 +7,7 @@
  * bytes; in a frame, the rest of its head and its records. */
 #include "store/journal/frame.h"
 
+#include "base/bytes.h"
 #include "base/hash.h"
 #include "store/journal/journal.h"
 
@@ -15,74 +16,50 @@
 #define FORMAT 1u
 #define CRC_FROM FRAME_SUM_FROM
 
-static void put32(char *at, uint32_t v)
-{
-    for (unsigned i = 0; i < 4; i++)
-        at[i] = (char)(v >> (8 * i));
-}
-
-static void put64(char *at, uint64_t v)
-{
-    put32(at, (uint32_t)v);
-    put32(at + 4, (uint32_t)(v >> 32));
-}
-
-static uint32_t get32(const char *at)
-{
-    uint32_t v = 0;
-    for (unsigned i = 0; i < 4; i++)
-        v |= (uint32_t)(unsigned char)at[i] << (8 * i);
-    return v;
-}
-
-static uint64_t get64(const char *at)
-{
-    return get32(at) | (uint64_t)get32(at + 4) << 32;
-}
-
 void segment_head_write(char *block, const struct segment_head *head)
 {
     memset(block, 0, JOURNAL_BLOCK_BYTES);
-    put32(block, SEGMENT_MAGIC);
-    put64(block + 8, head->journal_id);
-    put64(block + 16, head->segment);
-    put64(block + 24, head->segment_bytes);
-    put32(block + 32, FORMAT);
-    put32(block + 4, hash_crc32c(0, block + CRC_FROM, FRAME_HEAD_BYTES - CRC_FROM));
+    put_le32(block, SEGMENT_MAGIC);
+    put_le64(block + 8, head->journal_id);
+    put_le64(block + 16, head->segment);
+    put_le64(block + 24, head->segment_bytes);
+    put_le32(block + 32, FORMAT);
+    put_le32(block + 4, hash_crc32c(0, block + CRC_FROM, FRAME_HEAD_BYTES - CRC_FROM));
 }
 
 bool segment_head_read(const char *block, struct segment_head *ret)
 {
-    if (get32(block) != SEGMENT_MAGIC || get32(block + 32) != FORMAT)
+    if (get_le32(block) != SEGMENT_MAGIC || get_le32(block + 32) != FORMAT)
         return false;
-    if (get32(block + 4) != hash_crc32c(0, block + CRC_FROM, FRAME_HEAD_BYTES - CRC_FROM))
+    if (get_le32(block + 4) != hash_crc32c(0, block + CRC_FROM, FRAME_HEAD_BYTES - CRC_FROM))
         return false;
-    *ret = (struct segment_head){get64(block + 8), get64(block + 16), get64(block + 24)};
+    *ret = (struct segment_head){get_le64(block + 8), get_le64(block + 16), get_le64(block + 24)};
     return true;
 }
 
 void frame_seal(char *frame, const struct frame_head *head)
 {
     memset(frame, 0, FRAME_HEAD_BYTES);
-    put32(frame, FRAME_MAGIC);
-    put64(frame + 8, head->journal_id);
-    put64(frame + 16, head->segment);
-    put64(frame + 24, head->sequence);
-    put64(frame + 32, head->offset);
-    put32(frame + 40, head->length);
-    put32(frame + 4, hash_crc32c(0, frame + CRC_FROM, FRAME_HEAD_BYTES - CRC_FROM + head->length));
+    put_le32(frame, FRAME_MAGIC);
+    put_le64(frame + 8, head->journal_id);
+    put_le64(frame + 16, head->segment);
+    put_le64(frame + 24, head->sequence);
+    put_le64(frame + 32, head->offset);
+    put_le32(frame + 40, head->length);
+    put_le32(frame + 4,
+             hash_crc32c(0, frame + CRC_FROM, FRAME_HEAD_BYTES - CRC_FROM + head->length));
 }
 
 bool frame_head_read(const char *block, struct frame_head *ret)
 {
-    if (get32(block) != FRAME_MAGIC || get32(block + 40) > JOURNAL_GROUP_MAX_BYTES)
+    if (get_le32(block) != FRAME_MAGIC || get_le32(block + 40) > JOURNAL_GROUP_MAX_BYTES)
         return false;
     *ret = (struct frame_head){
-        .journal_id = get64(block + 8),
-        .segment = get64(block + 16),
-        .sequence = get64(block + 24),
-        .offset = get64(block + 32),
-        .length = get32(block + 40),
+        .journal_id = get_le64(block + 8),
+        .segment = get_le64(block + 16),
+        .sequence = get_le64(block + 24),
+        .offset = get_le64(block + 32),
+        .length = get_le32(block + 40),
     };
     return true;
 }
@@ -96,11 +73,11 @@ bool frame_is_of(const struct frame_head *head, const struct segment_head *segme
 
 uint32_t frame_sum(const char *block)
 {
-    return get32(block + 4);
+    return get_le32(block + 4);
 }
 
 bool frame_is_whole(const char *frame, const struct frame_head *head)
 {
-    return get32(frame + 4) ==
+    return get_le32(frame + 4) ==
            hash_crc32c(0, frame + CRC_FROM, FRAME_HEAD_BYTES - CRC_FROM + head->length);
 }

@@ -4,6 +4,8 @@
  * version of the program understands them. */
 #include "store/journal/record.h"
 
+#include "base/bytes.h"
+
 #include <string.h>
 
 #define ABSENT UINT32_MAX
@@ -25,14 +27,14 @@ static char *put_u16(char *at, uint16_t v)
 
 static char *put_u32(char *at, uint32_t v)
 {
-    at = put_u16(at, (uint16_t)v);
-    return put_u16(at, (uint16_t)(v >> 16));
+    put_le32(at, v);
+    return at + 4;
 }
 
 static char *put_u64(char *at, uint64_t v)
 {
-    at = put_u32(at, (uint32_t)v);
-    return put_u32(at, (uint32_t)(v >> 32));
+    put_le64(at, v);
+    return at + 8;
 }
 
 static char *put_i32(char *at, int32_t v)
@@ -240,12 +242,11 @@ static uint64_t get(struct record_reader *r, size_t bytes)
         r->bad = true;
         return 0;
     }
-    uint64_t v = 0;
-    for (size_t i = 0; i < bytes; i++)
-        v |= (uint64_t)r->at[i] << (8 * i);
+    unsigned char low[8] = {0};
+    memcpy(low, r->at, bytes);
     r->at += bytes;
     r->left -= bytes;
-    return v;
+    return get_le64(low);
 }
 
 static uint32_t get_u32(struct record_reader *r)

@@ -2,7 +2,7 @@
  * lengths. */
 #include "store/nodes/handoff_codec.h"
 
-#include <endian.h>
+#include "base/bytes.h"
 
 #define LAYOUT 1
 #define NUMBERS 7
@@ -11,8 +11,9 @@
 
 static void put_number(struct buf *to, uint64_t v)
 {
-    uint64_t bytes = htole64(v);
-    buf_add(to, &bytes, sizeof bytes);
+    char bytes[8];
+    put_le64(bytes, v);
+    buf_add(to, bytes, sizeof bytes);
 }
 
 static void put_text(struct buf *to, struct str s)
@@ -43,12 +44,10 @@ void handoff_encode(struct buf *to, const struct event *e)
 
 static bool take_number(struct str *rest, uint64_t *ret)
 {
-    uint64_t bytes;
-    if (rest->n < sizeof bytes)
+    if (rest->n < sizeof *ret)
         return false;
-    memcpy(&bytes, rest->p, sizeof bytes);
-    *ret = le64toh(bytes);
-    *rest = (struct str){rest->p + sizeof bytes, rest->n - sizeof bytes};
+    *ret = get_le64(rest->p);
+    *rest = (struct str){rest->p + sizeof *ret, rest->n - sizeof *ret};
     return true;
 }
 

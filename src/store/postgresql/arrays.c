@@ -4,12 +4,13 @@
  * becomes an argument. */
 #include "store/postgresql/arrays.h"
 
-#include <endian.h>
+#include "base/bytes.h"
 
 static void put_32(struct buf *b, uint32_t v)
 {
-    uint32_t big = htobe32(v);
-    buf_add(b, &big, sizeof big);
+    char big[4];
+    put_be32(big, v);
+    buf_add(b, big, sizeof big);
 }
 
 /* An integer as wide as its type; returns the width. */
@@ -19,8 +20,9 @@ static size_t put_int(struct buf *b, enum pg_type type, int64_t v)
     ASSERT(type == PG_BOOL || type == PG_INT2 || type == PG_INT4 || type == PG_INT8);
     ASSERT(width == 8 ||
            (v >= -(INT64_C(1) << (width * 8 - 1)) && v < INT64_C(1) << (width * 8 - 1)));
-    uint64_t big = htobe64((uint64_t)v);
-    buf_add(b, (const char *)&big + (8 - width), width);
+    char big[8];
+    put_be64(big, (uint64_t)v);
+    buf_add(b, big + (8 - width), width);
     return width;
 }
 
@@ -40,8 +42,10 @@ static unsigned array_type(enum pg_type element)
 
 static void put_key(struct buf *b, struct key128 key)
 {
-    uint64_t parts[2] = {htobe64(key.hi), htobe64(key.lo)};
-    buf_add(b, parts, sizeof parts);
+    char bytes[16];
+    put_be64(bytes, key.hi);
+    put_be64(bytes + 8, key.lo);
+    buf_add(b, bytes, sizeof bytes);
 }
 
 /* --- columns ---------------------------------------------------------------------------------- */

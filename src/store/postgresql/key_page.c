@@ -1,7 +1,7 @@
 /* A page of packed keys, as bytes. */
 #include "store/postgresql/key_page.h"
 
-#include <string.h>
+#include "base/bytes.h"
 
 #define KEY_BYTES 16u
 #define CONTENT_BYTES 8u
@@ -18,16 +18,16 @@ int packed_key_compare(const void *a, const void *b)
 
 static void add_number(struct buf *page, uint64_t number, size_t bytes)
 {
-    while (bytes-- > 0)
-        buf_add_char(page, (char)(number >> 8 * bytes));
+    char all[8];
+    put_be64(all, number);
+    buf_add(page, all + sizeof all - bytes, bytes);
 }
 
 static uint64_t read_number(const char *p, size_t bytes)
 {
-    uint64_t number = 0;
-    for (size_t i = 0; i < bytes; i++)
-        number = number << 8 | (unsigned char)p[i];
-    return number;
+    char all[8] = {0};
+    memcpy(all + sizeof all - bytes, p, bytes);
+    return get_be64(all);
 }
 
 void key_page_add(struct buf *page, const struct packed_key *keys, size_t count)

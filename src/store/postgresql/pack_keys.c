@@ -2,9 +2,9 @@
 #include "store/postgresql/pack_keys.h"
 
 #include "base/alloc.h"
+#include "base/bytes.h"
 #include "store/postgresql/pg_migrate.h"
 
-#include <endian.h>
 #include <stdlib.h>
 
 #define SLICE_KEYS 2048 /* some 250 pages of an account that is packed for the ninth time */
@@ -43,10 +43,8 @@ static enum pg_fate find_account(struct pg *pg, struct key_packer *p, bool any)
 static struct key128 read_key(const PGresult *r, int row)
 {
     struct str bytes = pg_str(r, row, 0);
-    struct key128 key;
-    ASSERT(bytes.n == sizeof key);
-    memcpy(&key, bytes.p, sizeof key);
-    return (struct key128){be64toh(key.hi), be64toh(key.lo)};
+    ASSERT(bytes.n == sizeof(struct key128));
+    return (struct key128){get_be64(bytes.p), get_be64(bytes.p + 8)};
 }
 
 /* Locks the account's row, and finds the slice's first and last key. *ret_found 0: none is left. */

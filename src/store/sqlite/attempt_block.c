@@ -1,6 +1,8 @@
 /* Writes and reads blocks of attempts; their texts are those of packed/text_pieces.h. */
 #include "store/sqlite/attempt_block.h"
 
+#include "base/bytes.h"
+
 #include <stdlib.h>
 
 #define CHUNK_HEAD_BYTES 4
@@ -22,8 +24,7 @@ void attempt_chunk_end(struct attempt_chunk *c)
 {
     size_t n = c->texts.out.n - c->begin - CHUNK_HEAD_BYTES;
     ASSERT(n <= UINT32_MAX);
-    for (int i = 0; i < CHUNK_HEAD_BYTES; i++)
-        c->texts.out.p[c->begin + (size_t)i] = (char)(n >> (8 * i));
+    put_le32(c->texts.out.p + c->begin, (uint32_t)n);
 }
 
 static void put_numbers(struct attempt_chunk *c, uint64_t id, const struct attempt *a)
@@ -63,10 +64,7 @@ static bool next_chunk(struct number_reader *block, struct chunk_walk *ret)
     struct str head = number_get_bytes(block, CHUNK_HEAD_BYTES);
     if (block->bad)
         return false;
-    uint32_t n = 0;
-    for (int i = 0; i < CHUNK_HEAD_BYTES; i++)
-        n |= (uint32_t)(unsigned char)head.p[i] << (8 * i);
-    struct str bytes = number_get_bytes(block, n);
+    struct str bytes = number_get_bytes(block, get_le32(head.p));
     ret->texts.in = number_reader_of(bytes);
     ret->texts.literal_count = 0;
     ret->before_ms = 0;

@@ -14,6 +14,7 @@
 #include "store/sqlite/checkpoint.h"
 
 #include "base/alloc.h"
+#include "base/bytes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -37,12 +38,6 @@ struct found_wal {
     char salts[SALTS_BYTES];
     char *frame;
 };
-
-static uint32_t get_big_endian(const char *at)
-{
-    const unsigned char *p = (const unsigned char *)at;
-    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
-}
 
 static int64_t frame_offset(const struct found_wal *f, uint32_t frame)
 {
@@ -74,7 +69,7 @@ static int write_copied_pages(struct found_wal *f)
     for (uint32_t frame = 1; code == SQLITE_OK && frame <= f->copied_frames; frame++) {
         code =
             f->wal->pMethods->xRead(f->wal, f->frame, WAL_FRAME_HEAD_BYTES, frame_offset(f, frame));
-        int64_t page = get_big_endian(f->frame), at = (page - 1) * f->page_bytes;
+        int64_t page = get_be32(f->frame), at = (page - 1) * f->page_bytes;
         if (code != SQLITE_OK || page == 0 || at + f->page_bytes > size)
             continue;
         code = m->xRead(f->database, f->frame, (int)f->page_bytes, at);
@@ -95,7 +90,7 @@ static int write_again(struct found_wal *f)
     code = f->wal->pMethods->xRead(f->wal, head, WAL_HEAD_BYTES, 0);
     if (code != SQLITE_OK)
         return code;
-    f->page_bytes = get_big_endian(head + WAL_HEAD_PAGE_SIZE);
+    f->page_bytes = get_be32(head + WAL_HEAD_PAGE_SIZE);
     if (f->page_bytes < 512 || f->page_bytes > 65536)
         return SQLITE_OK; /* not a head: SQLite finds no frame in the WAL either */
     memcpy(f->salts, head + WAL_HEAD_SALTS, SALTS_BYTES);

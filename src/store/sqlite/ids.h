@@ -33,11 +33,6 @@ static inline uint64_t event_no_of_id(uint64_t id)
 static inline struct key128 panelist_key(const struct hash_secret *secret, uint32_t account_no,
                                          struct str panelist_id)
 {
-    char bytes[4 + LIMIT_PANELIST_ID_BYTES];
     size_t n = panelist_id.n < LIMIT_PANELIST_ID_BYTES ? panelist_id.n : LIMIT_PANELIST_ID_BYTES;
-    for (int i = 0; i < 4; i++)
-        bytes[i] = (char)(account_no >> (8 * i));
-    if (n > 0)
-        memcpy(bytes + 4, panelist_id.p, n);
-    return hash_key128(secret, bytes, 4 + n);
+    return account_text_key(secret, account_no, (struct str){panelist_id.p, n});
 }
