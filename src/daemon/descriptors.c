@@ -5,30 +5,22 @@
 
 #include "base/limits.h"
 #include "base/log.h"
+#include "base/numbers.h"
 
 #define LEAST_PER_LOOP 8
-
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static int64_t at_least(int64_t n)
-{
-    return n > LEAST_PER_LOOP ? n : LEAST_PER_LOOP;
-}
 
 struct descriptor_shares descriptors_share(int64_t limit, size_t loops)
 {
     const int64_t in = LIMIT_CONNECTIONS_PER_LOOP, refused = LIMIT_CONNECTIONS_REFUSED_PER_LOOP,
                   out = LIMIT_CONNECTIONS_OUT_PER_LOOP, each = in + refused + out;
     struct descriptor_shares s = {.wanted = LIMIT_DESCRIPTORS_OF_THE_STORE + each * (int64_t)loops};
-    limit = least(limit, s.wanted);
-    int64_t reserved = least(LIMIT_DESCRIPTORS_OF_THE_STORE, limit / 4);
+    limit = int64_min(limit, s.wanted);
+    int64_t reserved = int64_min(LIMIT_DESCRIPTORS_OF_THE_STORE, limit / 4);
     int64_t per_loop = (limit - reserved) / (int64_t)loops;
-    s.in_per_loop = at_least(per_loop * (in + refused) / each - refused);
-    s.out_per_loop = at_least(per_loop * out / each);
-    s.attempts_per_loop = at_least(s.out_per_loop * LIMIT_EXCHANGES_PER_LOOP / out);
+    s.in_per_loop = int64_max(per_loop * (in + refused) / each - refused, LEAST_PER_LOOP);
+    s.out_per_loop = int64_max(per_loop * out / each, LEAST_PER_LOOP);
+    s.attempts_per_loop =
+        int64_max(s.out_per_loop * LIMIT_EXCHANGES_PER_LOOP / out, LEAST_PER_LOOP);
     return s;
 }
 

@@ -6,6 +6,7 @@
 #include "delivery/lane.h"
 
 #include "base/limits.h"
+#include "base/numbers.h"
 
 #define PAGE_LEAST 16
 #define PROBE_PAGE 4 /* the oldest due callbacks may be in the lane already, so read a few more */
@@ -13,11 +14,6 @@
 static struct lane_decision act(enum lane_action action)
 {
     return (struct lane_decision){.action = action, .wake_mono_ms = INT64_MAX};
-}
-
-static int64_t later(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
 }
 
 static void wake_by(struct lane_decision *d, int64_t mono_ms)
@@ -35,8 +31,8 @@ static int64_t mono_of(int64_t wall_ms, const struct lane_now *now)
 /* When the pause of a Retry-After, the rate and a fault of this machine allow the next attempt. */
 static int64_t start_mono_ms(const struct lane *lane, const struct lane_now *now)
 {
-    return later(pace_next_mono_ms(&lane->pace, lane->settings.rate_per_second, now->mono_ms),
-                 hold_next_mono_ms(&lane->hold, lane->in_flight));
+    return int64_max(pace_next_mono_ms(&lane->pace, lane->settings.rate_per_second, now->mono_ms),
+                     hold_next_mono_ms(&lane->hold, lane->in_flight));
 }
 
 static struct lane_decision page(enum lane_page_kind kind, uint32_t limit, int64_t until_ms)
@@ -54,7 +50,7 @@ static bool fill(const struct lane *lane, const struct lane_now *now,
 {
     if (lane->scans.is_asked)
         return false;
-    at_mono_ms = later(at_mono_ms, lane->scans.not_before_mono_ms);
+    at_mono_ms = int64_max(at_mono_ms, lane->scans.not_before_mono_ms);
     if (at_mono_ms > now->mono_ms) {
         wake_by(d, at_mono_ms);
         return false;
@@ -83,8 +79,9 @@ static struct lane_decision decide_open(const struct lane *lane, const struct la
     struct lane_decision d = act(LANE_WAIT);
     if (lane->scans.next_due_ms != INT64_MAX &&
         fill(lane, now, means,
-             later(later(mono_of(lane->scans.next_due_ms, now), lane->pace.paused_until_mono_ms),
-                   hold_next_mono_ms(&lane->hold, lane->in_flight)),
+             int64_max(
+                 int64_max(mono_of(lane->scans.next_due_ms, now), lane->pace.paused_until_mono_ms),
+                 hold_next_mono_ms(&lane->hold, lane->in_flight)),
              &d))
         return d;
     wake_by(&d, retries_earliest(&lane->retries));
@@ -146,8 +143,9 @@ static int64_t sweep_mono_ms(const struct lane *lane, const struct lane_now *now
     if (!lane->downtime.is_down)
         return INT64_MAX;
     int64_t at = lane->downtime.since_mono_ms + lane->shared->give_up_ms;
-    at = later(at, mono_of(lane->scans.next_due_ms, now));
-    return later(later(at, lane->scans.sweep.not_before_mono_ms), lane->scans.not_before_mono_ms);
+    at = int64_max(at, mono_of(lane->scans.next_due_ms, now));
+    return int64_max(int64_max(at, lane->scans.sweep.not_before_mono_ms),
+                     lane->scans.not_before_mono_ms);
 }
 
 static struct lane_decision decide_shut(const struct lane *lane, const struct lane_now *now,
@@ -155,9 +153,9 @@ static struct lane_decision decide_shut(const struct lane *lane, const struct la
 {
     int64_t probe_at = start_mono_ms(lane, now);
     if (lane->probe.is_resend)
-        probe_at = later(probe_at, lane->probe.resend_mono_ms);
+        probe_at = int64_max(probe_at, lane->probe.resend_mono_ms);
     else if (lane->window.suspended)
-        probe_at = later(probe_at, lane->window.probe_mono_ms);
+        probe_at = int64_max(probe_at, lane->window.probe_mono_ms);
     if (lane->probe.is_ready)
         return decide_probe(lane, now, means, probe_at);
     if (lane_queued(lane) > 0 || lane->retries.count > 0)
@@ -177,8 +175,8 @@ static struct lane_decision decide_shut(const struct lane *lane, const struct la
     wake_by(&d, sweep_at);
     if (lane->in_flight > 0)
         return d;
-    int64_t at = later(later(probe_at, mono_of(lane->scans.next_due_ms, now)),
-                       lane->scans.not_before_mono_ms);
+    int64_t at = int64_max(int64_max(probe_at, mono_of(lane->scans.next_due_ms, now)),
+                           lane->scans.not_before_mono_ms);
     if (at > now->mono_ms)
         wake_by(&d, at);
     else if (!destination_allows(lane, now))
@@ -264,7 +262,7 @@ struct lane_decision lane_decide(const struct lane *lane, const struct lane_now 
         int64_t idle_ms = lane->gone_run.count > 0 ? LANE_IDLE_GONE_MS
                           : lane->window.suspended ? LANE_IDLE_SUSPENDED_MS
                                                    : LANE_IDLE_MS;
-        int64_t until = later(lane->touched_mono_ms + idle_ms, lane->pace.paused_until_mono_ms);
+        int64_t until = int64_max(lane->touched_mono_ms + idle_ms, lane->pace.paused_until_mono_ms);
         if (until <= now->mono_ms)
             return act(LANE_FORGET);
         wake_by(&d, until);

@@ -2,6 +2,8 @@
  * leap seconds, which must not affect stored values. */
 #include "domain/clock.h"
 
+#include "base/numbers.h"
+
 #define DAYS_PER_400_YEARS 146097
 
 static const char month_names[12][4] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
@@ -12,11 +14,6 @@ static const char day_names[7][10] = {"Thursday", "Friday",  "Saturday", "Sunday
 struct civil {
     int year, month, day; /* month and day count from 1 */
 };
-
-static int64_t floor_div(int64_t n, int64_t d)
-{
-    return n / d - (n % d < 0);
-}
 
 static bool is_leap(int year)
 {

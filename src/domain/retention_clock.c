@@ -2,10 +2,7 @@
  * store/sqlite/purge.c and store/postgresql/pg_keeper.c. */
 #include "domain/retention_clock.h"
 
-static int64_t lesser(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
+#include "base/numbers.h"
 
 /* The time that this process has run has passed, whatever the wall clock says. */
 static void live_on(struct retention_clock *c, int64_t wall_ms, int64_t mono_ms)
@@ -13,13 +10,13 @@ static void live_on(struct retention_clock *c, int64_t wall_ms, int64_t mono_ms)
     int64_t lived_ms = c->seen_mono_ms != 0 ? mono_ms - c->seen_mono_ms : 0;
     c->seen_mono_ms = mono_ms;
     if (c->at_ms != 0 && c->at_ms < wall_ms)
-        c->at_ms = lesser(c->at_ms + lived_ms, wall_ms);
+        c->at_ms = int64_min(c->at_ms + lived_ms, wall_ms);
 }
 
 enum retention_move retention_step(struct retention_clock *c, int64_t wall_ms, int64_t newest_ms,
                                    int64_t mono_ms)
 {
-    int64_t to_ms = lesser(wall_ms, newest_ms);
+    int64_t to_ms = int64_min(wall_ms, newest_ms);
     live_on(c, wall_ms, mono_ms);
     if (c->at_ms == 0)
         c->at_ms = newest_ms != 0 ? to_ms : wall_ms;
@@ -42,5 +39,5 @@ enum retention_move retention_step(struct retention_clock *c, int64_t wall_ms, i
 
 int64_t retention_now_ms(const struct retention_clock *c, int64_t wall_ms)
 {
-    return lesser(c->at_ms, wall_ms);
+    return int64_min(c->at_ms, wall_ms);
 }

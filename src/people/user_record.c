@@ -2,6 +2,7 @@
 #include "people/user_record.h"
 
 #include "accounts/entry.h"
+#include "base/numbers.h"
 
 #include <sodium.h>
 
@@ -73,15 +74,10 @@ const char *link_kind_name(enum link_kind kind)
     UNREACHABLE();
 }
 
-static int64_t later(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 void user_begin_link(struct user *next, struct str by, int64_t links_from_ms, int64_t now_ms)
 {
     next->link = next->password.p ? LINK_RESET : LINK_INVITATION;
-    next->link_made_ms = later(now_ms, later(links_from_ms, next->link_made_ms + 1));
+    next->link_made_ms = int64_max(now_ms, int64_max(links_from_ms, next->link_made_ms + 1));
     next->link_until_ms = now_ms + (next->link == LINK_RESET ? RESET_MS : INVITATION_MS);
     next->link_by = by;
     next->mail_owed_ms = 0;

@@ -11,6 +11,7 @@
 #include "store/clusters/clusters.h"
 
 #include "base/alloc.h"
+#include "base/numbers.h"
 
 #include <stdlib.h>
 
@@ -408,11 +409,6 @@ void clusters_check_books(struct clusters *c, struct books_check *check)
 
 /* --- numbers ---------------------------------------------------------------------------------- */
 
-static int64_t later(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 static void add_timings(struct store_numbers *to, const struct store_numbers *n)
 {
     for (size_t i = 0; i < STORE_TIMINGS; i++) {
@@ -431,8 +427,8 @@ static void add_numbers(struct store_numbers *to, const struct store_numbers *n)
     if (n->oldest_pending_ms &&
         (!to->oldest_pending_ms || n->oldest_pending_ms < to->oldest_pending_ms))
         to->oldest_pending_ms = n->oldest_pending_ms;
-    to->last_accepted_ms = later(to->last_accepted_ms, n->last_accepted_ms);
-    to->retention_clock_ms = later(to->retention_clock_ms, n->retention_clock_ms);
+    to->last_accepted_ms = int64_max(to->last_accepted_ms, n->last_accepted_ms);
+    to->retention_clock_ms = int64_max(to->retention_clock_ms, n->retention_clock_ms);
     to->events_queued += n->events_queued;
     to->queued_bytes += n->queued_bytes;
     to->queued_most_bytes += n->queued_most_bytes;
@@ -441,7 +437,7 @@ static void add_numbers(struct store_numbers *to, const struct store_numbers *n)
     for (size_t i = 0; i < STORE_REFUSALS; i++)
         to->refused[i] += n->refused[i];
     to->waiting_most += n->waiting_most;
-    to->nodes = later(to->nodes, n->nodes);
+    to->nodes = int64_max(to->nodes, n->nodes);
     to->shards += n->shards;
     to->shards_held += n->shards_held;
     to->shards_taken_over += n->shards_taken_over;

@@ -5,6 +5,7 @@
 #include "store/postgresql/pg_schema.h"
 
 #include "base/alloc.h"
+#include "base/numbers.h"
 #include "domain/clock.h"
 
 #include <inttypes.h>
@@ -142,19 +143,14 @@ static const struct pg_step steps[PG_SCHEMA_VERSION] = {{"the tables", PG_EXPAND
 
 const struct pg_migration pg_schema_migration = {steps, PG_SCHEMA_VERSION};
 
-static int32_t floor_div(int32_t a, int32_t b)
-{
-    return a / b - (a % b < 0);
-}
-
 int32_t pg_period_of_day(int32_t day)
 {
-    return floor_div(day, PG_PERIOD_DAYS);
+    return (int32_t)floor_div(day, PG_PERIOD_DAYS);
 }
 
 int32_t pg_week_of_day(int32_t day)
 {
-    return floor_div(day, PG_WEEK_DAYS);
+    return (int32_t)floor_div(day, PG_WEEK_DAYS);
 }
 
 /* --- opening ---------------------------------------------------------------------------------- */

@@ -3,6 +3,7 @@
  * numbers accepted on the day, and by the index of late events. */
 #include "store/sqlite/sqlite_store.h"
 
+#include "base/numbers.h"
 #include "domain/clock.h"
 #include "store/books.h"
 
@@ -46,26 +47,21 @@ static int64_t first_int(struct sql *q, const char *text, int64_t a, int64_t b, 
     return found;
 }
 
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* The next day with books or report sums; INT64_MAX: the account has none. */
 static int64_t day_from(struct sql *q, int64_t account_no, int64_t day)
 {
-    return least(first_int(q, "SELECT min(day) FROM book WHERE account_no=? AND day>=?", account_no,
-                           day, INT64_MAX),
-                 first_int(q, "SELECT min(day) FROM report WHERE account_no=? AND day>=?",
-                           account_no, day, INT64_MAX));
+    return int64_min(first_int(q, "SELECT min(day) FROM book WHERE account_no=? AND day>=?",
+                               account_no, day, INT64_MAX),
+                     first_int(q, "SELECT min(day) FROM report WHERE account_no=? AND day>=?",
+                               account_no, day, INT64_MAX));
 }
 
 static int64_t account_behind(struct sql *q, int64_t account_no)
 {
-    return least(first_int(q, "SELECT min(account_no) FROM book WHERE account_no>?+?", account_no,
-                           0, INT64_MAX),
-                 first_int(q, "SELECT min(account_no) FROM report WHERE account_no>?+?", account_no,
-                           0, INT64_MAX));
+    return int64_min(first_int(q, "SELECT min(account_no) FROM book WHERE account_no>?+?",
+                               account_no, 0, INT64_MAX),
+                     first_int(q, "SELECT min(account_no) FROM report WHERE account_no>?+?",
+                               account_no, 0, INT64_MAX));
 }
 
 /* Moves the position in `check` to the next day with books or report sums. False: there is none. */
