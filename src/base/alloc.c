@@ -38,8 +38,8 @@ void alloc_tidy(void)
         (void)malloc_trim(KEPT_AT_TOP_BYTES);
 }
 
-/* What is so large has a mapping of its own, so the whole pages around it are its pages. Where the
- * system has no large ones, nothing changes. */
+/* Memory of this size has a mapping of its own, so the pages that its first and last bytes are in
+ * belong to it alone. On a system without large pages nothing changes. */
 void alloc_prefer_large_pages(void *p, size_t n)
 {
     size_t before = (uintptr_t)p % PAGE_BYTES;

@@ -1,4 +1,5 @@
-/* The real clock and the real randomness: the only callers of clock_gettime and getrandom. */
+/* The real clock and the real randomness. Only this file calls getrandom, and only this file and
+ * timing.c, whose times are shown and decide nothing, call clock_gettime. */
 #include "base/env.h"
 
 #include "base/check.h"

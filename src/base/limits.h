@@ -32,10 +32,11 @@
 #define LIMIT_HEADER_BYTES 16384
 #define LIMIT_HEADERS 100
 #define LIMIT_TARGET_BYTES 8192
-/* Connections, per loop. An address (of IPv6: its /48) beyond its share loses the one that has
- * waited for its client for longest, or gets 503. Where only a sixteenth is left, connections that
- * wait for their clients are closed (http/room.c), and who takes a place of that sixteenth is
- * answered 503 unless known by key or session, or a probe. */
+/* Connections, per loop. If an address (of IPv6: a /48) has more than its share, its connection
+ * that has waited longest for its client is closed; if none waits, the new one is answered 503.
+ * When only a sixteenth of the places is free, connections that wait for their clients are closed
+ * (http/room.c). A connection that gets one of these last places is answered 503, unless it has a
+ * valid key or session or asks for a probe. */
 #define LIMIT_CONNECTIONS_PER_LOOP 8192
 #define LIMIT_CONNECTIONS_REFUSED_PER_LOOP 64 /* beyond them, while they are told so */
 #define LIMIT_CONNECTIONS_PER_ADDRESS (LIMIT_CONNECTIONS_PER_LOOP / 4)

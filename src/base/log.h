@@ -30,7 +30,8 @@ void log_set(enum log_level least, bool json);
 /* The text between the quotes of a line of JSON that is at most PIPE_BUF bytes: what would not fit
  * is cut, with room left for names and numbers behind it. */
 void log_add_escaped(struct buf *line, struct str text);
-/* Between the two no thread writes a line: for who writes to standard error, too. */
+/* Between the two calls no thread writes a line of the log: for code that writes to standard error
+ * itself. */
 void log_hold(void);
 void log_release(void);
 void log_write(enum log_level level, const char *event, const struct log_field *fields);

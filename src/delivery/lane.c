@@ -233,7 +233,7 @@ static void offer_again(struct lane *lane, struct inflight_entry *e, struct call
     case INFLIGHT_GONE:
         /* Its outcome may be recorded before or after this resend; only the store knows. */
         e->again = true;
-        if (e->place == INFLIGHT_GONE && e->recording == 0)
+        if (e->recording == 0)
             lane_note_waiting(lane, 0);
         break;
     }

@@ -68,8 +68,7 @@ static bool fill(const struct lane *lane, const struct lane_now *now,
     if (room > means->room)
         room = means->room;
     int32_t limit = wanted < room ? wanted : room;
-    struct lane_decision asked = page(PAGE_FILL, (uint32_t)limit, now->wall_ms);
-    *d = asked;
+    *d = page(PAGE_FILL, (uint32_t)limit, now->wall_ms);
     return true;
 }
 
@@ -230,8 +229,7 @@ static bool dates(const struct lane *lane, const struct lane_now *now,
         (d->action != LANE_PAGE || lane->scans.kind == PAGE_LATE))
         return false;
     if (lane->scans.not_before_mono_ms <= now->mono_ms && means->page_seat) {
-        struct lane_decision asked = page(PAGE_LATE, LIMIT_PAGE_CALLBACKS, INT64_MAX);
-        *d = asked;
+        *d = page(PAGE_LATE, LIMIT_PAGE_CALLBACKS, INT64_MAX);
         return true;
     }
     if (waits && lane->scans.not_before_mono_ms > now->mono_ms)

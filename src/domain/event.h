@@ -2,8 +2,8 @@
  * and the app's settings at that moment (terms).
  *
  * Everything here is plain data. Texts are borrowed: from a request's arena, a journal frame or a
- * callback's own memory. domain/acceptance.h decides a candidate: accepted, duplicate or conflict.
- */
+ * callback's own memory. domain/acceptance.h decides a candidate: accepted, duplicate, conflict or
+ * rejected. */
 #pragma once
 
 #include "base/arena.h"

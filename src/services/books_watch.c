@@ -1,4 +1,4 @@
-/* The pace of checking the books, and what is said of it. */
+/* The pace of checking the books, and what is logged of it. */
 #include "services/books_watch.h"
 
 #include "base/alloc.h"
@@ -28,8 +28,8 @@
 struct wrong_day {
     uint32_t account_no;
     int32_t day;
-    uint64_t said; /* a hash of its differences */
-    int64_t said_mono_ms;
+    uint64_t logged_hash; /* of the differences that the log has */
+    int64_t logged_mono_ms;
 };
 
 struct books_round {
@@ -134,20 +134,20 @@ static struct wrong_day *find_wrong(struct books_watch *a, uint32_t account_no, 
 static void judge_day(struct books_watch *a, size_t from, size_t to)
 {
     const struct books_difference *d = &a->check.differences[from];
-    uint64_t said = 1;
+    uint64_t hash = 1;
     for (size_t i = from; i < to; i++) {
         const struct books_difference *at = &a->check.differences[i];
-        int64_t parts[] = {(int64_t)said,
+        int64_t parts[] = {(int64_t)hash,
                            at->app_no,
                            (int64_t)at->state * 64 + at->lane * 8 + at->rule * 2 + at->is_test,
                            at->ledger.count - at->found.count,
                            (int64_t)(at->ledger.reward_micros - at->found.reward_micros),
                            (int64_t)(at->ledger.revenue_micros - at->found.revenue_micros)};
-        said = hash_fast(parts, sizeof parts);
+        hash = hash_fast(parts, sizeof parts);
     }
     int64_t now = env_mono_ms(a->env);
     struct wrong_day *known = find_wrong(a, d->account_no, d->day);
-    if (known && known->said == said && now - known->said_mono_ms < LOG_AGAIN_MS)
+    if (known && known->logged_hash == hash && now - known->logged_mono_ms < LOG_AGAIN_MS)
         return;
     if (!known) {
         if (a->wrong_count == WRONG_MOST)
@@ -155,7 +155,7 @@ static void judge_day(struct books_watch *a, size_t from, size_t to)
         a->wrong = xgrow(a->wrong, &a->wrong_capacity, a->wrong_count + 1, sizeof *a->wrong);
         known = &a->wrong[a->wrong_count++];
     }
-    *known = (struct wrong_day){d->account_no, d->day, said, now};
+    *known = (struct wrong_day){d->account_no, d->day, hash, now};
     for (size_t i = from; i < to; i++)
         say_difference(a, &a->check.differences[i]);
 }
