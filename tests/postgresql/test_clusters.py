@@ -383,7 +383,8 @@ def test_who_asked_is_not_told_that_nothing_is_stored_when_a_part_is(split, rece
         split.servers[1].kill()
         proxy.thaw()
         wait_away(a, 1)
-        time.sleep(4)  # its store refuses the part (after PG_PATIENCE_MS), and it is submitted again
+        eventually(lambda: a.metrics()['postbackd_requests_refused_total{bound="database"}'] == 1, 40,
+                   what="its store has refused the part, which is submitted again")
         assert answers == []
         a.stop()
         asking.join(60)

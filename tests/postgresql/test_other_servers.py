@@ -2,7 +2,6 @@
 restarted or named in another order meanwhile."""
 import os
 import subprocess
-import time
 from urllib.parse import quote
 
 from harness import BINARY, MASTER_KEY, Account, eventually
@@ -11,6 +10,11 @@ from nodes import DatabaseDaemon, Outbox, check_all
 from postgresql import Cluster, Replica, new_database, sql
 
 TABLES = "SELECT count(*) FROM pg_tables WHERE schemaname='public'"
+
+
+def sessions(server):
+    """How many there have been in the server's database `postbackd`."""
+    return int(sql(server.uri(), "SELECT coalesce(sum(sessions),0) FROM pg_stat_database WHERE datname='postbackd'"))
 
 
 def refused(uri):
@@ -29,9 +33,10 @@ def test_an_empty_server_is_not_taken_while_the_other_is_away(pair, receiver):  
     outbox = Outbox(pair.cluster, accounts)
     outbox.start()
     outbox.wait_more()
+    before = sessions(pair.servers[1])
     pair.servers[0].kill()
     two.stop()
-    time.sleep(3)
+    eventually(lambda: sessions(pair.servers[1]) > before + 20, what="the empty server has been tried")
     said = refused(pair.uri)
     assert "no server of the URI that answers has a store" in said and "name only the server" in said, said
     migrated = subprocess.run([BINARY, "migrate", "--store", pair.uri], capture_output=True, text=True, timeout=60)
@@ -107,7 +112,8 @@ def test_another_store_at_the_same_address_is_left_alone(tmp_path, receiver):
                 stranger.start()
                 stranger.stop()
             eventually(lambda: daemon.api().get("/readyz").status == 503, 60, what="it is away")
-            time.sleep(2)  # every connection has tried
+            before = sessions(server)
+            eventually(lambda: sessions(server) > before + 40, what="every connection has tried, and again")
             assert daemon.api().post("/api/v1/events", [account.event("lost")]).status == 503
             assert sql(uri, TABLES) == "0" or sql(uri, "SELECT (SELECT count(*) FROM event)+count(*) FROM node") == "0"
             swap(server, "postbackd", other)

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+import inside
 from harness import BINARY, OPERATOR_KEY, Account, Daemon, Receiver, eventually
 from load import World, assert_feed, assert_reports, check, feed
 from private import private_disk
@@ -245,14 +246,16 @@ def test_an_erasure_that_waits_for_room_keeps_no_daemon_from_starting(tmp_path, 
             asking.join()
             begin = len(receiver.requests)
             receiver.answer = answer
-            time.sleep(6)  # all are due
+            due = max(request.at for request in receiver.requests) + 6  # 5 s, a tenth more, and the answer
+            eventually(lambda: time.time() > due, what="all are due")
             fill_up(ballast)
             d.start(wait_ready=False)
             return begin
 
         d.api().events(some("survey"))
         eventually(lambda: len(sent()) == 5 and d.metrics()["postbackd_store_memtable_events"] == 0)
-        time.sleep(1.5)  # the outcomes of the surveys are in the database, too
+        eventually(lambda: inside.rows(d, "SELECT count(*) FROM event WHERE failed_attempts>0") == [("5",)],
+                   what="the outcomes of the surveys are in the database, too")
         d.api().events(some("offer"))
         fill_up(ballast)  # the offers are in the journal only
         eventually(lambda: len(sent()) == 10)
@@ -262,7 +265,7 @@ def test_an_erasure_that_waits_for_room_keeps_no_daemon_from_starting(tmp_path, 
         eventually(lambda: sent(begin) == others)
         asking = ask_to_erase("me-too", 2)
         begin = killed_and_started(lambda request: 200)
-        time.sleep(2)
+        eventually(lambda: d.metrics()["postbackd_store_accepting"] == 0, what="it runs, and has no room")
         assert d.process.poll() is None and sent(begin) <= {i for i in others if "me-too" not in i}
         ballast.unlink()
         eventually(lambda: d.api().get("/readyz", key=None).status == 200, 60)
