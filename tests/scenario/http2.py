@@ -2,7 +2,8 @@
 import socket
 import ssl
 import struct
-import threading
+
+from raw import Acceptor
 
 DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PUSH_PROMISE, PING, GOAWAY, WINDOW_UPDATE, \
     CONTINUATION = range(10)
@@ -98,28 +99,16 @@ class Connection:
         self.server.closed.wait(60)
 
 
-class Http2Server:
+class Http2Server(Acceptor):
     """behave(connection) for each connection, after its preface; closed when it returns."""
 
     def __init__(self, behave, tls, greeting=settings()):
         self.behave, self.tls, self.greeting = behave, tls, greeting
-        self.requests = self.connections = 0
-        self.closed = threading.Event()
-        self.listener = socket.create_server(("127.0.0.1", 0), backlog=128)
-        self.port = self.listener.getsockname()[1]
-        threading.Thread(target=self._accept, daemon=True).start()
+        self.requests = 0
+        super().__init__()
 
     def url(self):
         return "https://localhost:%d/cb?a=b" % self.port
-
-    def _accept(self):
-        while True:
-            try:
-                s, _ = self.listener.accept()
-            except OSError:
-                return
-            self.connections += 1
-            threading.Thread(target=self._serve, args=(s, self.connections), daemon=True).start()
 
     def _serve(self, s, number):
         try:
@@ -131,11 +120,6 @@ class Http2Server:
                 self.behave(connection)
         except (OSError, Gone):
             pass  # the daemon gave up on us, as it should
-
-    def close(self):
-        self.closed.set()
-        self.listener.shutdown(socket.SHUT_RDWR)
-        self.listener.close()
 
 
 def context(certificate, *protocols):

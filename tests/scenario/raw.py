@@ -19,20 +19,16 @@ def timeout_for(attempt_class):
     return 3 if attempt_class and "timeout" in attempt_class else 30
 
 
-class RawServer:
-    """behave(server, socket, request) after each whole request; the socket is closed afterwards
-    unless it returns True: then the next request is awaited."""
+class Acceptor:
+    """A server on a free port of loopback: _serve(socket, number) for each connection, the first of which has the
+    number 1, on a thread of its own, until close(). A subclass sets what _serve needs before it calls this __init__."""
 
-    def __init__(self, behave, tls=None):
-        self.behave, self.tls = behave, tls
-        self.requests = []
+    def __init__(self):
+        self.connections = 0
         self.closed = threading.Event()
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=128)
         self.port = self.listener.getsockname()[1]
         threading.Thread(target=self._accept, daemon=True).start()
-
-    def url(self, scheme="http", host="127.0.0.1", userinfo=""):
-        return "%s://%s%s:%d/cb?a=b" % (scheme, userinfo, host, self.port)
 
     def _accept(self):
         while True:
@@ -40,9 +36,28 @@ class RawServer:
                 connection, _ = self.listener.accept()
             except OSError:
                 return
-            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+            self.connections += 1
+            threading.Thread(target=self._serve, args=(connection, self.connections), daemon=True).start()
 
-    def _serve(self, connection):
+    def close(self):
+        self.closed.set()
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+
+
+class RawServer(Acceptor):
+    """behave(server, socket, request) after each whole request; the socket is closed afterwards
+    unless it returns True: then the next request is awaited."""
+
+    def __init__(self, behave, tls=None):
+        self.behave, self.tls = behave, tls
+        self.requests = []
+        super().__init__()
+
+    def url(self, scheme="http", host="127.0.0.1", userinfo=""):
+        return "%s://%s%s:%d/cb?a=b" % (scheme, userinfo, host, self.port)
+
+    def _serve(self, connection, number):
         try:
             connection.settimeout(60)
             if self.tls:
@@ -58,11 +73,6 @@ class RawServer:
             pass  # the daemon gave up on us, as it should
         finally:
             connection.close()
-
-    def close(self):
-        self.closed.set()
-        self.listener.shutdown(socket.SHUT_RDWR)
-        self.listener.close()
 
 
 def read_request(connection):

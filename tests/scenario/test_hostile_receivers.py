@@ -1,17 +1,17 @@
 """Receivers that misbehave in every way: each attempt says what happened, in the right class and
 in words a partner can act on, and a healthy receiver notices nothing."""
 import base64
+import contextlib
 import datetime
 import gzip
 import socket
 import ssl
-import threading
 import time
 
 import pytest
 
 from harness import Account, Daemon, Receiver, eventually
-from raw import Authority, RawServer, answer, reset, timeout_for
+from raw import Acceptor, Authority, RawServer, answer, reset, timeout_for
 
 OK = answer(200, b"ok")
 
@@ -148,28 +148,17 @@ class Deaf:
             s.close()
 
 
-class Greeter:
+class Greeter(Acceptor):
     """Answers the first bytes it gets, whatever they are, and closes."""
 
     def __init__(self, words):
         self.words = words
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self.listener.getsockname()[1]
-        threading.Thread(target=self._run, daemon=True).start()
+        super().__init__()
 
-    def _run(self):
-        try:
-            while True:
-                s, _ = self.listener.accept()
-                s.recv(65536)
-                s.sendall(self.words)
-                s.close()
-        except OSError:
-            pass
-
-    def close(self):
-        self.listener.shutdown(socket.SHUT_RDWR)
-        self.listener.close()
+    def _serve(self, s, number):
+        with contextlib.suppress(OSError), s:
+            s.recv(65536)
+            s.sendall(self.words)
 
 
 def nobody_there():

@@ -9,32 +9,21 @@ import threading
 import pytest
 
 from harness import Account, Daemon, Receiver, eventually
-from raw import Authority, timeout_for
+from raw import Acceptor, Authority, timeout_for
 
 ALERT_HANDSHAKE_FAILURE = b"\x15\x03\x03\0\2\2\x28"
 
 
-class Cut:
+class Cut(Acceptor):
     """A TLS server whose bytes go out only up to a point: after `limit` bytes of all it has to say
     `then` happens. `pace`: seconds between bytes. It answers 200 if it ever gets that far."""
 
     def __init__(self, tls, limit, then="hang", pace=0):
         self.tls, self.limit, self.then, self.pace = tls, limit, then, pace
-        self.closed = threading.Event()
-        self.listener = socket.create_server(("127.0.0.1", 0), backlog=64)
-        self.port = self.listener.getsockname()[1]
-        threading.Thread(target=self._accept, daemon=True).start()
+        super().__init__()
 
     def url(self):
         return "https://localhost:%d/cb" % self.port
-
-    def _accept(self):
-        while True:
-            try:
-                s, _ = self.listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self._serve, args=(s,), daemon=True).start()
 
     def _say(self, s, data, left):
         part = data[:left]
@@ -53,7 +42,7 @@ class Cut:
             self.closed.wait(60)
         return -1
 
-    def _serve(self, s):
+    def _serve(self, s, number):
         into, out = ssl.MemoryBIO(), ssl.MemoryBIO()
         tls = self.tls.wrap_bio(into, out, server_side=True)
         left, step = self.limit, tls.do_handshake
@@ -76,33 +65,18 @@ class Cut:
         except (OSError, ssl.SSLError):
             pass
 
-    def close(self):
-        self.closed.set()
-        self.listener.shutdown(socket.SHUT_RDWR)
-        self.listener.close()
 
-
-class Speaker:
+class Speaker(Acceptor):
     """Says this as soon as somebody has said something, and goes on listening."""
 
     def __init__(self, words):
         self.words = words
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self.listener.getsockname()[1]
-        threading.Thread(target=self._run, daemon=True).start()
+        super().__init__()
 
     def url(self):
         return "https://localhost:%d/cb" % self.port
 
-    def _run(self):
-        while True:
-            try:
-                s, _ = self.listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self._serve, args=(s,), daemon=True).start()
-
-    def _serve(self, s):
+    def _serve(self, s, number):
         try:
             with s:
                 s.recv(65536)
@@ -110,10 +84,6 @@ class Speaker:
                 s.recv(65536)
         except OSError:
             pass
-
-    def close(self):
-        self.listener.shutdown(socket.SHUT_RDWR)
-        self.listener.close()
 
 
 def context(certificate, newest):
@@ -155,7 +125,7 @@ class Silent(Cut):
     def __init__(self, certificate):
         super().__init__(context(certificate, V3), 1 << 20)
 
-    def _serve(self, s):
+    def _serve(self, s, number):
         try:
             with self.tls.wrap_socket(s, server_side=True):
                 self.closed.wait(60)
@@ -263,7 +233,7 @@ def test_session_outlives_the_connections(tmp_path, newest):
     tls, seen = context(certificate, newest), []
 
     class Server(Cut):
-        def _serve(self, s):
+        def _serve(self, s, number):
             try:
                 with self.tls.wrap_socket(s, server_side=True) as s:
                     s.recv(65536)

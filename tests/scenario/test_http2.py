@@ -15,7 +15,7 @@ from harness import Account, Daemon, assert_signed, eventually
 from http2 import (CONTINUATION, DATA, END_HEADERS, END_STREAM, HEADERS, PING, PRIORITY,
                    PUSH_PROMISE, RST_STREAM, SETTINGS, WINDOW_UPDATE, Http2Server, frame, goaway,
                    headers, packed, rst, settings)
-from raw import Authority, RawServer, answer, timeout_for
+from raw import Acceptor, Authority, RawServer, answer, timeout_for
 
 
 def answering(connection):
@@ -506,28 +506,21 @@ def test_memory_stays_flat(field):
     field.daemon.check_grown(before, 8 << 10)
 
 
-class Proxy:
+class Proxy(Acceptor):
     """Answers CONNECT and passes bytes on."""
 
     def __init__(self):
         self.targets = []
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self.listener.getsockname()[1]
-        threading.Thread(target=self._accept, daemon=True).start()
+        super().__init__()
 
-    def _accept(self):
-        while True:
-            try:
-                s, _ = self.listener.accept()
-            except OSError:
-                return
-            request = s.recv(4096).decode()
-            self.targets.append(request.split()[1])
-            host, port = self.targets[-1].rsplit(":", 1)
-            to = socket.create_connection((host, int(port)))
-            s.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
-            for a, b in ((s, to), (to, s)):
-                threading.Thread(target=self._pass, args=(a, b), daemon=True).start()
+    def _serve(self, s, number):
+        request = s.recv(4096).decode()
+        self.targets.append(request.split()[1])
+        host, port = self.targets[-1].rsplit(":", 1)
+        to = socket.create_connection((host, int(port)))
+        s.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+        for a, b in ((s, to), (to, s)):
+            threading.Thread(target=self._pass, args=(a, b), daemon=True).start()
 
     @staticmethod
     def _pass(a, b):
@@ -537,10 +530,6 @@ class Proxy:
             b.shutdown(socket.SHUT_WR)
         except OSError:
             pass
-
-    def close(self):
-        self.listener.shutdown(socket.SHUT_RDWR)
-        self.listener.close()
 
 
 def test_through_a_proxy(tmp_path, field):

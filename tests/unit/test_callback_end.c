@@ -1,5 +1,6 @@
 /* When a callback becomes dead, and why. */
 #include "check.h"
+#include "schedule_fixture.h"
 
 #include "domain/callback_end.h"
 
@@ -8,25 +9,10 @@
 #define START INT64_C(1763726400000)
 #define MONO INT64_C(1000000)
 
-static struct schedule parsed(const char *text)
-{
-    struct schedule s = {0};
-    const char *why = NULL;
-    CHECK(schedule_parse(str_of(text), &s, &why));
-    return s;
-}
-
-static struct rng seeded(uint64_t seed)
-{
-    struct rng rng;
-    rng_seed(&rng, seed);
-    return rng;
-}
-
 static struct callback_end fail(struct schedule_place *place, enum attempt_class class, bool final)
 {
-    struct schedule s = parsed("5s,1m");
-    struct rng rng = seeded(1);
+    struct schedule s = schedule_parsed("5s,1m");
+    struct rng rng = rng_seeded(1);
     struct failed_attempt attempt = {
         .class = class, .is_final_status = final, .ended_ms = place->due_ms};
     return callback_end_of_attempt(&s, place, &attempt, &rng);
@@ -73,16 +59,16 @@ static void final_statuses_are_those_that_were_added(void)
 
 static void giving_up_takes_the_schedule_once_more_and_a_day_at_most(void)
 {
-    struct schedule s = parsed("5s,1m");
+    struct schedule s = schedule_parsed("5s,1m");
     CHECK_EQ_INT(callback_give_up_ms(&s), 65 * SECOND);
-    s = parsed(SCHEDULE_DEFAULT);
+    s = schedule_parsed(SCHEDULE_DEFAULT);
     CHECK_EQ_INT(callback_give_up_ms(&s), 24 * HOUR);
 }
 
 /* Last slot 65 s after it was due; given up 65 s later, if the lane was down all the time. */
 static bool given_up(int64_t due_ms, const struct lane_downtime *d, int64_t at_ms)
 {
-    struct schedule s = parsed("5s,1m");
+    struct schedule s = schedule_parsed("5s,1m");
     struct schedule_place place = {.due_ms = due_ms};
     return callback_is_given_up(&s, &place, d, START + at_ms, MONO + at_ms);
 }
@@ -102,7 +88,7 @@ static void a_lane_that_is_down_gives_up_after_the_last_slot(void)
 
 static void a_wall_clock_that_jumps_gives_up_nothing(void)
 {
-    struct schedule s = parsed("5s,1m");
+    struct schedule s = schedule_parsed("5s,1m");
     struct schedule_place place = {.due_ms = START};
     struct lane_downtime d = {.is_down = true, .since_mono_ms = MONO};
     CHECK(!callback_is_given_up(&s, &place, &d, START + 40 * 24 * HOUR, MONO + SECOND));
@@ -124,7 +110,7 @@ static void what_was_due_when_the_lane_reopened_is_tried_first(void)
 
 static struct clock_lead lead_of(const char *text)
 {
-    struct schedule s = parsed(text);
+    struct schedule s = schedule_parsed(text);
     struct clock_lead l = {0};
     callback_set_lead_window(&l, &s, MONO);
     return l;
@@ -134,7 +120,7 @@ static struct clock_lead lead_of(const char *text)
  */
 static bool given_up_after_jump(int64_t jump_ms, int64_t at_ms)
 {
-    struct schedule s = parsed("5s,1m");
+    struct schedule s = schedule_parsed("5s,1m");
     struct schedule_place place = {.due_ms = START};
     struct lane_downtime d = {.is_down = true, .since_mono_ms = MONO - 1000 * HOUR};
     struct clock_lead lead = lead_of("5s,1m");
@@ -155,7 +141,7 @@ static void a_jump_gives_up_no_earlier_and_no_later(void)
 
 static void another_schedule_forgets_no_jump(void)
 {
-    struct schedule shorter = parsed("1s"), longer = parsed(SCHEDULE_DEFAULT);
+    struct schedule shorter = schedule_parsed("1s"), longer = schedule_parsed(SCHEDULE_DEFAULT);
     struct clock_lead l = lead_of("5s,1m");
     clock_lead_add(&l, 1000, MONO);
     callback_set_lead_window(&l, &shorter, MONO + 10 * SECOND);

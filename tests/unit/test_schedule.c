@@ -4,29 +4,15 @@
 #include "base/buf.h"
 
 #include "check.h"
+#include "schedule_fixture.h"
 
 #define SECOND 1000
 #define HOUR (INT64_C(3600) * SECOND)
 #define START INT64_C(1763726400000)
 
-static struct schedule parsed(const char *text)
-{
-    struct schedule s = {0};
-    const char *why = NULL;
-    CHECK(schedule_parse(str_of(text), &s, &why));
-    return s;
-}
-
-static struct rng seeded(uint64_t seed)
-{
-    struct rng rng;
-    rng_seed(&rng, seed);
-    return rng;
-}
-
 static void the_default_is_twelve_attempts_over_73_hours(void)
 {
-    struct schedule s = parsed(SCHEDULE_DEFAULT);
+    struct schedule s = schedule_parsed(SCHEDULE_DEFAULT);
     static const int64_t seconds[] = {5,    60,    300,   900,   1800,  3600,
                                       7200, 18000, 36000, 86400, 108000};
     REQUIRE(s.steps == ARRAY_LEN(seconds));
@@ -41,14 +27,14 @@ static void the_default_is_twelve_attempts_over_73_hours(void)
 
 static void reads_every_unit(void)
 {
-    struct schedule s = parsed(" 250ms , 5s,1m,\t2h,1d");
+    struct schedule s = schedule_parsed(" 250ms , 5s,1m,\t2h,1d");
     CHECK_EQ_INT(s.steps, 5);
     CHECK_EQ_INT(s.step_ms[0], 250);
     CHECK_EQ_INT(s.step_ms[1], 5000);
     CHECK_EQ_INT(s.step_ms[2], 60000);
     CHECK_EQ_INT(s.step_ms[3], 7200000);
     CHECK_EQ_INT(s.step_ms[4], 86400000);
-    CHECK_EQ_INT(parsed("30d").step_ms[0], 30 * 24 * HOUR);
+    CHECK_EQ_INT(schedule_parsed("30d").step_ms[0], 30 * 24 * HOUR);
 }
 
 static void refuses_odd_texts(void)
@@ -95,9 +81,9 @@ static void refuses_odd_texts(void)
 
 static void a_dead_receiver_gets_every_attempt(void)
 {
-    struct schedule s = parsed(SCHEDULE_DEFAULT);
+    struct schedule s = schedule_parsed(SCHEDULE_DEFAULT);
     for (uint64_t seed = 1; seed <= 50; seed++) {
-        struct rng rng = seeded(seed);
+        struct rng rng = rng_seeded(seed);
         struct schedule_place place = {.due_ms = START};
         int64_t now = START;
         for (int attempt = 1; attempt <= 12; attempt++) {
@@ -119,8 +105,8 @@ static void a_dead_receiver_gets_every_attempt(void)
 
 static void jitter_uses_its_whole_range(void)
 {
-    struct schedule s = parsed("100s,1h");
-    struct rng rng = seeded(7);
+    struct schedule s = schedule_parsed("100s,1h");
+    struct rng rng = rng_seeded(7);
     int64_t least = INT64_MAX, most = 0;
     for (int i = 0; i < 20000; i++) {
         struct schedule_place place = {.due_ms = START};
@@ -135,7 +121,7 @@ static void jitter_uses_its_whole_range(void)
 
 static void suspension_passes_over_slots(void)
 {
-    struct schedule s = parsed("5s,1m,5m");
+    struct schedule s = schedule_parsed("5s,1m,5m");
     struct schedule_place place = {.failed_attempts = 1, .slot = 1, .due_ms = START};
     CHECK(!schedule_pass(&s, &place, START - 1));
     CHECK_EQ_INT(place.slot, 1);
@@ -154,8 +140,8 @@ static void suspension_passes_over_slots(void)
 
 static void the_last_slot_is_known_after_more_tries(void)
 {
-    struct schedule s = parsed("5s,1m");
-    struct rng rng = seeded(3);
+    struct schedule s = schedule_parsed("5s,1m");
+    struct rng rng = rng_seeded(3);
     struct schedule_place place = {.due_ms = START};
     CHECK_EQ_INT(schedule_ended_ms(&s, &place, START + 65 * SECOND - 1), INT64_MAX);
     CHECK_EQ_INT(schedule_ended_ms(&s, &place, START + HOUR), START + 65 * SECOND);
@@ -177,9 +163,9 @@ static void the_last_slot_is_known_after_more_tries(void)
  * later; the tries that it has left follow each other without long waits. */
 static void lateness_never_stretches_the_schedule(void)
 {
-    struct schedule s = parsed(SCHEDULE_DEFAULT);
+    struct schedule s = schedule_parsed(SCHEDULE_DEFAULT);
     for (uint64_t seed = 1; seed <= 50; seed++) {
-        struct rng rng = seeded(seed);
+        struct rng rng = rng_seeded(seed);
         struct schedule_place place = {.due_ms = START};
         int64_t now = START, passed_ms = 0;
         int tries = 0, late = 0;
@@ -208,8 +194,8 @@ static void lateness_never_stretches_the_schedule(void)
 
 static void a_late_failure_waits_from_when_it_was_due(void)
 {
-    struct schedule s = parsed("10s,10h,10h");
-    struct rng rng = seeded(3);
+    struct schedule s = schedule_parsed("10s,10h,10h");
+    struct rng rng = rng_seeded(3);
     struct schedule_place place = {.failed_attempts = 1, .slot = 1, .due_ms = START};
     CHECK_EQ_INT(schedule_fail(&s, &place, START + 4 * HOUR, 0, &rng), SCHEDULE_RETRY);
     CHECK_EQ_INT(place.slot, 2);
@@ -241,8 +227,8 @@ static void a_late_failure_waits_from_when_it_was_due(void)
 
 static void retry_after_holds_back_up_to_a_day(void)
 {
-    struct schedule s = parsed("5s,1m,5m");
-    struct rng rng = seeded(5);
+    struct schedule s = schedule_parsed("5s,1m,5m");
+    struct rng rng = rng_seeded(5);
     struct schedule_place place = {.due_ms = START};
     CHECK_EQ_INT(schedule_retry_after_ms(0), 0);
     CHECK_EQ_INT(schedule_retry_after_ms(HOUR), HOUR);
@@ -261,8 +247,8 @@ static void retry_after_holds_back_up_to_a_day(void)
 /* The operator restarted with fewer waits. */
 static void a_shorter_schedule_ends_what_is_beyond_it(void)
 {
-    struct schedule s = parsed("5s,1m");
-    struct rng rng = seeded(5);
+    struct schedule s = schedule_parsed("5s,1m");
+    struct rng rng = rng_seeded(5);
     struct schedule_place place = {.slot = 7, .failed_attempts = 7, .due_ms = START};
     CHECK(!schedule_pass(&s, &place, START - 1));
     CHECK(schedule_pass(&s, &place, START));
@@ -271,12 +257,12 @@ static void a_shorter_schedule_ends_what_is_beyond_it(void)
 
 static void a_wait_is_at_most_its_step_and_a_tenth(void)
 {
-    struct schedule s = parsed("5s,1m");
+    struct schedule s = schedule_parsed("5s,1m");
     struct schedule_place place = {0};
     static const int64_t most[] = {0, 5500, 66000, 66000}; /* the last: beyond a shorter schedule */
     for (; place.slot < (int32_t)ARRAY_LEN(most); place.slot++)
         CHECK_EQ_INT(schedule_wait_most_ms(&s, &place), most[place.slot]);
-    struct rng rng = seeded(7);
+    struct rng rng = rng_seeded(7);
     for (int i = 0; i < 1000; i++) {
         place = (struct schedule_place){.due_ms = START};
         CHECK_EQ_INT(schedule_fail(&s, &place, START, 0, &rng), SCHEDULE_RETRY);
@@ -286,8 +272,8 @@ static void a_wait_is_at_most_its_step_and_a_tenth(void)
 
 static void one_seed_is_one_run(void)
 {
-    struct schedule s = parsed(SCHEDULE_DEFAULT);
-    struct rng a = seeded(9), b = seeded(9);
+    struct schedule s = schedule_parsed(SCHEDULE_DEFAULT);
+    struct rng a = rng_seeded(9), b = rng_seeded(9);
     struct schedule_place x = {.due_ms = START}, y = {.due_ms = START};
     for (int i = 0; i < 11; i++) {
         CHECK_EQ_INT(schedule_fail(&s, &x, x.due_ms, 0, &a), SCHEDULE_RETRY);
