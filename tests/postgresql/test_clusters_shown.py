@@ -1,4 +1,5 @@
-"""postbackd clusters and the system page: where each cluster is, how full it is, and what is away."""
+"""postbackd clusters and the system page: where each cluster is, how full it is, and what is away. And the
+options that name them."""
 import re
 import os
 import subprocess
@@ -6,7 +7,7 @@ import subprocess
 import nodes
 from harness import BINARY, OPERATOR_KEY, Account, eventually
 from postgresql import new_database, sql
-from test_clusters import post, split, wait_away  # noqa: F401  (split is a fixture)
+from test_clusters import events_in, post, split, wait_away  # noqa: F401  (split is a fixture)
 
 
 def shown(*uris, status=0):
@@ -96,3 +97,43 @@ def test_clusters_are_those_of_a_config_file(split):  # noqa: F811
                           env={"PATH": os.environ["PATH"]})
     assert (done.returncode, done.stderr) == (0, "") and len(done.stdout.splitlines()) == 3
     assert a.stop() == 0
+
+
+def test_clusters_are_named_as_they_are(split, tmp_path, receiver):  # noqa: F811
+    a = split.start("a")
+    old = nodes.DatabaseDaemon(tmp_path / "old", split.databases[0])
+    try:
+        old.start()
+        (first,), (second,) = split.accounts(a, receiver.url, 1)
+        eventually(lambda: post(old, first.event("one")).json.get("Accepted") == 1, 30)
+        eventually(lambda: "object_not_read" in old.log_text(), 30)
+        refused = post(old, second.event("two")).json["Rejected"]
+        assert refused[0]["Errors"][0]["Code"] == "unknown_client"
+        assert events_in(split.databases[0]) == 1
+    finally:
+        old.stop()
+    assert a.api().post("/api/v1/partners", {"Name": "Third", "Cluster": 2}).status == 400
+    third = a.api().post("/api/v1/partners", {"Name": "Third", "Cluster": 1})
+    assert third.status == 201 and third.json["Cluster"] == 1
+    assert a.api().patch("/api/v1/partners/" + third.json["PartnerId"], {"Cluster": 0}).status == 400
+    assert a.stop() == 0
+
+    def refused(store, *clusters):
+        options = [word for uri in clusters for word in ("--store-cluster", uri)]
+        node = nodes.DatabaseDaemon(tmp_path / "wrong", store, *options)
+        begin = node.spawn()
+        assert node.process.wait(60) != 0
+        return node.log_text(begin)
+
+    one, two = split.databases
+    assert "--store-cluster" in refused(one)
+    assert "was named as 0" in refused(two, one)
+    assert "was named as 0" in refused(two)
+    # What is no part of it is never written to: it stays away.
+    foreign = nodes.DatabaseDaemon(tmp_path / "foreign", one, "--store-cluster", one)
+    try:
+        foreign.start()
+        wait_away(foreign, 1)
+        eventually(lambda: "was named as 1" in foreign.log_text(), 30)
+    finally:
+        foreign.stop()
