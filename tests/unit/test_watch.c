@@ -5,6 +5,8 @@
 #include "check.h"
 
 #include "base/log.h"
+#include "store/queue.h"
+#include "store/store_ops.h"
 
 #define HOUR_AND_MORE_MS 3700000
 
