@@ -241,13 +241,13 @@ static void check_room(struct pg *pg, struct cluster_state *c)
 }
 
 /* A connection for looking at a cluster, to the server that has its store if one has. */
-struct looking {
+struct cluster_connection {
     struct pg pg;
     struct pg_hosts hosts;
     struct pg_identity there;
 };
 
-static bool connect_to(struct looking *l, const char *uri)
+static bool connect_to(struct cluster_connection *l, const char *uri)
 {
     bool found;
     pg_hosts_init(&l->hosts, uri);
@@ -258,7 +258,7 @@ static bool connect_to(struct looking *l, const char *uri)
     return pg_connect(&l->pg);
 }
 
-static void disconnect(struct looking *l)
+static void disconnect(struct cluster_connection *l)
 {
     pg_close(&l->pg);
     pg_hosts_free(&l->hosts);
@@ -269,7 +269,7 @@ static void look(const char *uri, struct cluster_state *all, size_t count, size_
                  struct cluster_first *first)
 {
     struct cluster_state *c = &all[which];
-    struct looking l;
+    struct cluster_connection l;
     struct pg *pg = &l.pg;
     struct pg_move_facts facts;
     struct cluster_place own = {0};
@@ -312,7 +312,7 @@ void postgresql_clusters_look(const char *const *uris, size_t count, struct clus
 
 static enum pg_identity_found find_store(const char *uri)
 {
-    struct looking l;
+    struct cluster_connection l;
     struct pg_identity store;
     enum pg_identity_found found =
         connect_to(&l, uri) ? pg_identity_look(&l.pg, &store) : IDENTITY_UNKNOWN;
