@@ -12,6 +12,8 @@
 static void *grow_zeroed(void *p, size_t *capacity, size_t want, size_t size)
 {
     size_t before = *capacity;
+    if (want <= before)
+        return p;
     char *grown = xgrow(p, capacity, want, size);
     memset(grown + before * size, 0, (*capacity - before) * size);
     return grown;
