@@ -27,8 +27,10 @@ struct watch {
     int64_t wall_less_mono_ms;
     bool is_impossible; /* the clock's time, and that is logged */
     int64_t clients_due_mono_ms;
-    bool is_checking_clients; /* one partner at each call of watch_look */
+    bool is_checking_clients; /* one partner after the other */
     uint32_t checked_no;      /* partners from this account number on are done; 0: none is */
+    bool has_asked;           /* `report` is under way */
+    struct report_query report;
     int64_t tidy_due_mono_ms;
 };
 
@@ -81,6 +83,10 @@ struct watch *watch_new(struct env *env, struct store *store, struct directory *
 void watch_free(struct watch *w)
 {
     CHECK_MAGIC(w, WATCH_MAGIC);
+    if (w->has_asked) {
+        waiter_wait(&w->answered);
+        free(w->report.rows);
+    }
     waiter_free(&w->answered);
     free(w);
 }
@@ -141,41 +147,52 @@ static void warn_client(struct watch *w, uint32_t client_no)
     client_unref(client);
 }
 
-/* Yesterday and today: at least 24 hours. False: the store is busy or unreachable. */
-static bool check_account(struct watch *w, uint32_t account_no)
+/* Yesterday and today: at least 24 hours. */
+static void ask_report(struct watch *w)
 {
     int32_t today = clock_day(env_wall_ms(w->env));
-    struct report_query q = {
+    w->report = (struct report_query){
         .done.run = waiter_wake,
         .reply_to = &w->answered.executor,
-        .account_no = account_no,
+        .account_no = w->checked_no,
         .first_day = today - 1,
         .last_day = today,
         .after_day = INT32_MIN,
         .limit = ROWS_MOST,
     };
-    store_report(w->store, &q);
-    waiter_wait(&w->answered);
-    if (q.status != STORE_OK)
-        return false;
-    uint32_t client_no = 0;
-    while ((client_no = watch_find_startless(q.rows, q.count, client_no)))
-        warn_client(w, client_no);
-    free(q.rows);
-    return true;
+    w->has_asked = true;
+    store_report(w->store, &w->report);
 }
 
-/* The main thread must see its signals: a store that is away keeps it for one report of one partner
- * an hour, not for a report of every partner. */
-static void check_next_partner(struct watch *w)
+/* A partner whose cluster is away is asked about again in an hour. */
+static void take_report(struct watch *w)
+{
+    struct report_query *q = &w->report;
+    uint32_t client_no = 0;
+    w->has_asked = false;
+    while (q->status == STORE_OK &&
+           (client_no = watch_find_startless(q->rows, q->count, client_no)))
+        warn_client(w, client_no);
+    free(q->rows);
+    q->rows = NULL;
+}
+
+/* Nothing is waited for: the main thread must see its signals while a database is away. */
+static void check_clients(struct watch *w)
 {
     struct partner *partner;
-    w->is_checking_clients = directory_list_partners(w->directory, w->checked_no, &partner, 1) > 0;
+    if (w->has_asked) {
+        if (waiter_try(&w->answered))
+            take_report(w);
+        return;
+    }
+    w->is_checking_clients = leases_first(store_leases(w->store)) &&
+                             directory_list_partners(w->directory, w->checked_no, &partner, 1) > 0;
     if (!w->is_checking_clients)
         return;
     w->checked_no = partner->account_no;
     partner_unref(partner);
-    w->is_checking_clients = check_account(w, w->checked_no);
+    ask_report(w);
 }
 
 void watch_look(struct watch *w)
@@ -189,9 +206,9 @@ void watch_look(struct watch *w)
     }
     if (now >= w->clients_due_mono_ms && !w->is_checking_clients) {
         w->clients_due_mono_ms = now + CLIENTS_EVERY_MS;
-        w->is_checking_clients = leases_first(store_leases(w->store));
+        w->is_checking_clients = true;
         w->checked_no = 0;
     }
     if (w->is_checking_clients)
-        check_next_partner(w);
+        check_clients(w);
 }
