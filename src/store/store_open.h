@@ -47,6 +47,10 @@ struct postgresql_store_options {
     int64_t replica_lag_most_ms;
     uint32_t cluster;   /* its number among several, see below; otherwise 0 */
     struct store *home; /* of the first cluster, open; NULL: it is the first or only one */
+    /* Of the first cluster: the URIs of the others. Its database is made a new store only if none
+     * of them has one. */
+    const char *const *others;
+    size_t other_count;
 };
 /* Any number of processes may share a database. Blocks for seconds. */
 MUST_CHECK struct store *postgresql_store_open(const struct postgresql_store_options *options,
@@ -62,10 +66,6 @@ struct clusters_store_options {
 };
 MUST_CHECK struct store *clusters_store_open(const struct clusters_store_options *options,
                                              char **ret_why);
-/* Whether the first cluster may be made a new store, if its database has none: not if another one
- * has a store, because then --store leads elsewhere. Blocks. False: *ret_why is a sentence. */
-MUST_CHECK bool postgresql_first_start_is_meant(const char *const *uris, size_t count,
-                                                char **ret_why);
 /* Looks at each cluster, beside daemons or without them, and changes nothing. Blocks for seconds
  * at each that does not answer. */
 void postgresql_clusters_look(const char *const *uris, size_t count, struct cluster_state *ret);

@@ -327,6 +327,8 @@ static struct store *open_part(struct clusters *c, uint32_t index, char **ret_wh
     options.uri = c->uris[index];
     options.cluster = index;
     options.home = index ? clusters_home(c) : NULL;
+    options.others = index ? NULL : (const char *const *)c->uris + 1;
+    options.other_count = index ? 0 : c->count - 1;
     if (index)
         options.replica_uri = NULL; /* the replica is the home's */
     struct store *s = postgresql_store_open(&options, ret_why);

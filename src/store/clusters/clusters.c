@@ -256,8 +256,7 @@ struct store *clusters_store_open(const struct clusters_store_options *options, 
         c->uris[i] = xstrdup(options->uris[i]);
         clusters_init_part(c, i);
     }
-    if (!postgresql_first_start_is_meant(options->uris, c->count, ret_why) ||
-        !clusters_open_part(c, 0, ret_why)) {
+    if (!clusters_open_part(c, 0, ret_why)) {
         close_all(&c->store);
         return NULL;
     }

@@ -2,7 +2,6 @@
  * from the counters of each account and from reports of the last two days. */
 #include "store/postgresql/cluster_look.h"
 
-#include "base/alloc.h"
 #include "store/postgresql/cluster_record.h"
 #include "store/postgresql/disk_room.h"
 #include "store/store_open.h"
@@ -253,7 +252,8 @@ static bool connect_to(struct cluster_connection *l, const char *uri)
     pg_hosts_init(&l->hosts, uri);
     pg_init(&l->pg, uri);
     l->pg.hosts = &l->hosts;
-    (void)!pg_find_store(&l->pg, &l->there, &found);
+    if (!pg_find_store(&l->pg, &l->there, &found))
+        return false;
     l->pg.identity = found ? &l->there : NULL;
     return pg_connect(&l->pg);
 }
@@ -287,7 +287,7 @@ static void look(const char *uri, struct cluster_state *all, size_t count, size_
         check_place(c, &own, first);
         if (!*c->away)
             check_room(pg, c);
-        if (which == 0 && own.known) {
+        if (which == 0 && own.known && own.identity.cluster == 0) {
             count_partners(pg, all, count);
             (void)!cluster_records_load(pg, first->records);
         }
@@ -308,31 +308,4 @@ void postgresql_clusters_look(const char *const *uris, size_t count, struct clus
             set_away(&ret[i], "its URI cannot be read"); /* libpq's words may have the password */
         PQconninfoFree(options);
     }
-}
-
-static enum pg_identity_found find_store(const char *uri)
-{
-    struct cluster_connection l;
-    struct pg_identity store;
-    enum pg_identity_found found =
-        connect_to(&l, uri) ? pg_identity_look(&l.pg, &store) : IDENTITY_UNKNOWN;
-    disconnect(&l);
-    return found;
-}
-
-bool postgresql_first_start_is_meant(const char *const *uris, size_t count, char **ret_why)
-{
-    if (find_store(uris[0]) != IDENTITY_NONE)
-        return true;
-    for (size_t i = 1; i < count; i++) {
-        /* the first one is made first: a node that starts, too, may have made both meanwhile */
-        if (find_store(uris[i]) != IDENTITY_FOUND || find_store(uris[0]) != IDENTITY_NONE)
-            continue;
-        *ret_why = xprintf("the database of --store has no store, but that of cluster %zu has"
-                           " one: --store leads elsewhere, or its database was made anew. Name the"
-                           " first database of the installation, or restore it",
-                           i);
-        return false;
-    }
-    return true;
 }

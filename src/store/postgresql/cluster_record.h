@@ -17,11 +17,6 @@ struct cluster_home {
     struct pg_store_id *record;
 };
 
-/* What the first cluster's answer is put into; pg is connected to it. */
-int cluster_record_ask(struct pg *home, uint32_t cluster);
-/* False: there is no record of that cluster yet. */
-bool cluster_record_read(const PGresult *r, struct pg_store_id *ret);
-
 /* Reads the records of all clusters; those that have none become 0. */
 MUST_CHECK bool cluster_records_load(struct pg *home, struct pg_store_id ret[CLUSTERS_MOST]);
 /* Whether a database may be that cluster's: it has a store with the recorded id; or nothing is

@@ -42,6 +42,9 @@ enum pg_identity_found pg_identity_look(struct pg *pg, struct pg_identity *ret);
 /* True if the connection has reached that store. False: a sentence is added to pg->why. */
 MUST_CHECK bool pg_identity_is(struct pg *pg, const struct pg_identity *wanted);
 
+/* Whether the database of a URI has a store. Blocks for seconds. */
+enum pg_identity_found pg_store_at(const char *uri);
+
 /* Looks which of the URI's servers has a store, if it names several. An empty database among them
  * may be the one that a move is to fill, while the store is on another: tables may be made only
  * once each server has said that it has no store. Waits 10 s for those that do not answer, if one

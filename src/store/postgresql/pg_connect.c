@@ -114,10 +114,11 @@ static PGconn *open_connection(const struct pg *pg, const struct pg_host *host)
 static void add_why_not_connected(struct pg *pg)
 {
     const char *text = PQerrorMessage(pg->connection);
+    bool is_only = !pg->hosts || pg->hosts->count == 0;
     add_why(pg, text);
-    if (strstr(text, "session is read-only")) /* libpq's words; a daemon's locale is C */
-        add_why(pg, "It is a standby, or its database was moved to another server (`postbackd"
-                    " clusters --store URI` says so): name the server in use.");
+    if (is_only && strstr(text, "session is read-only")) /* libpq's words; the locale is C */
+        add_why(pg, "It is a standby, or its database was moved to another server: name the one"
+                    " in use.");
 }
 
 /* host NULL: any host of the URI. */

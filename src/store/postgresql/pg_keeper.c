@@ -10,11 +10,9 @@
 #include <inttypes.h>
 
 #define KEEPER_LOOK_MS 250
-/* The numbers are sums over all accounts: they are read a twentieth of the time at most. But one
- * look that had to wait, for a lock for example, does not put off the next one for longer. */
-#define KEEPER_NUMBERS_TIMES 20
-#define KEEPER_NUMBERS_MOST_MS 60000
-#define KEEPER_HASTE_MS 50 /* while an answer from another node is expected */
+#define KEEPER_NUMBERS_TIMES 20      /* sums over all accounts: a twentieth of the time at most */
+#define KEEPER_NUMBERS_MOST_MS 60000 /* after one look that had to wait, for a lock for example */
+#define KEEPER_HASTE_MS 50           /* while an answer from another node is expected */
 /* After a hand-over more are likely: the next poll comes after a few times the duration of the last
  * one, so that a busy server is not polled more often than it can answer. */
 #define KEEPER_HEARD_LEAST_MS 25
@@ -219,7 +217,7 @@ static enum pg_fate look_at_numbers(struct postgresql_store *s, struct chores *c
     int64_t begin_mono_ms = env_mono_ms(env_real());
     enum pg_fate fate = pg_keeper_look(s, &s->keeper);
     int64_t end_mono_ms = env_mono_ms(env_real());
-    int64_t pause_ms = KEEPER_NUMBERS_TIMES * (end_mono_ms - begin_mono_ms);
+    int64_t pause_ms = fate == PG_OK ? KEEPER_NUMBERS_TIMES * (end_mono_ms - begin_mono_ms) : 0;
     c->numbers_mono_ms =
         end_mono_ms + (pause_ms < KEEPER_NUMBERS_MOST_MS ? pause_ms : KEEPER_NUMBERS_MOST_MS);
     return fate;

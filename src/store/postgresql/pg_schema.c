@@ -171,6 +171,29 @@ static bool is_wanted(struct pg *pg, const struct pg_schema_wants *wants,
     return true;
 }
 
+/* The first cluster's database is empty: a start makes it a new store only if no other cluster has
+ * one, because then --store leads elsewhere. */
+static bool is_first_start(struct pg *pg, const struct pg_schema_wants *wants)
+{
+    struct pg_identity store;
+    for (size_t i = 0; i < wants->other_count; i++) {
+        enum pg_identity_found other = pg_store_at(wants->others[i]);
+        if (other == IDENTITY_UNKNOWN)
+            return pg_refuse(pg,
+                             "the database of --store has no store, and that of cluster %zu cannot"
+                             " be asked whether it has one: at the first start all must answer",
+                             i + 1);
+        /* another node that starts may have made both meanwhile, the first one first */
+        if (other == IDENTITY_FOUND && pg_identity_look(pg, &store) == IDENTITY_NONE)
+            return pg_refuse(pg,
+                             "the database of --store has no store, but that of cluster %zu has"
+                             " one: --store leads elsewhere, or its database was made anew. Name"
+                             " the first database of the installation, or restore it",
+                             i + 1);
+    }
+    return true;
+}
+
 /* Asked before any table is made or changed. */
 static bool is_allowed(struct pg *pg, const struct pg_schema_wants *wants)
 {
@@ -178,8 +201,10 @@ static bool is_allowed(struct pg *pg, const struct pg_schema_wants *wants)
     enum pg_identity_found found = pg_identity_look(pg, &store);
     if (found == IDENTITY_UNKNOWN || (found == IDENTITY_FOUND && !is_wanted(pg, wants, &store)))
         return false;
-    return !wants->home || cluster_record_allows(pg, wants->home, wants->cluster,
-                                                 found == IDENTITY_FOUND ? &store : NULL);
+    if (wants->home)
+        return cluster_record_allows(pg, wants->home, wants->cluster,
+                                     found == IDENTITY_FOUND ? &store : NULL);
+    return found == IDENTITY_FOUND || is_first_start(pg, wants);
 }
 
 /* The cluster's number is stored in the same statement as the hash secret. */

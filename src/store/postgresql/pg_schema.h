@@ -35,6 +35,8 @@ struct pg_schema_wants {
     const struct hash_secret *fresh; /* the hash secret of a new database */
     const struct cluster_home *home; /* NULL: it is the first or only cluster */
     uint32_t cluster;                /* its number; 0: the first or only cluster */
+    const char *const *others;       /* URIs of the further clusters, of the first one */
+    size_t other_count;
 };
 /* Runs the expand steps and reads or makes the store's identity. False: *ret_why is a sentence
  * (malloc'ed). */

@@ -421,7 +421,10 @@ struct store *postgresql_store_open(const struct postgresql_store_options *optio
     s->replica = pg_replica_new(options->replica_uri, s->uri, options->replica_lag_most_ms);
     env_random(s->env, fresh.bytes, sizeof fresh.bytes);
     struct cluster_home home = {0};
-    struct pg_schema_wants wants = {.fresh = &fresh, .cluster = options->cluster};
+    struct pg_schema_wants wants = {.fresh = &fresh,
+                                    .cluster = options->cluster,
+                                    .others = options->others,
+                                    .other_count = options->other_count};
     if (options->home) {
         struct postgresql_store *first = postgresql_store_of(options->home);
         home =
@@ -435,7 +438,7 @@ struct store *postgresql_store_open(const struct postgresql_store_options *optio
     }
     stay_with_identity(s);
     bool joined = pg_nodes_join(s);
-    if (joined && cluster_records_load(&s->keeper, s->clusters) &&
+    if (joined && (options->home || cluster_records_load(&s->keeper, s->clusters)) &&
         pg_keeper_look(s, &s->keeper) == PG_OK)
         return &s->store;
     *ret_why = xstrdup(buf_c(joined ? &s->keeper.why : &s->nodes.pg.why));
