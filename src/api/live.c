@@ -72,6 +72,8 @@ void live_outcomes(struct live *live, const struct outcome *items, size_t count)
     for (size_t i = 0; i < count; i++) {
         const struct outcome *o = &items[i];
         struct live_app *app = live_sums_app(&live->sums, o->account_no, lane_app_no(o->lane));
+        if (!app)
+            continue;
         app->delivered += o->state == CALLBACK_DELIVERED;
         app->failed += o->state == CALLBACK_PENDING && o->has_attempt;
         app->dead += o->state == CALLBACK_DEAD;
@@ -85,7 +87,9 @@ void live_endpoint(struct live *live, uint32_t account_no, uint32_t app_no)
     if (atomic_load_explicit(&live->streams, memory_order_relaxed) == 0)
         return;
     pthread_mutex_lock(&live->lock);
-    live_sums_app(&live->sums, account_no, app_no)->endpoint++;
+    struct live_app *app = live_sums_app(&live->sums, account_no, app_no);
+    if (app)
+        app->endpoint++;
     pthread_mutex_unlock(&live->lock);
 }
 

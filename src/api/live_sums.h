@@ -34,7 +34,8 @@ struct live_told {
 };
 
 void live_sums_free(struct live_sums *sums);
-/* Both stay valid until the next call of either. */
+/* Both stay valid until the next call of either. An app stays in its account: NULL if it is counted
+ * in another one. Only a damaged store can name two, which is no reason to end the process. */
 struct live_account *live_sums_account(struct live_sums *sums, uint32_t account_no);
 struct live_app *live_sums_app(struct live_sums *sums, uint32_t account_no, uint32_t app_no);
 

@@ -55,9 +55,73 @@ static void a_stream_holds_its_own_accounts_apps_only(void)
     live_sums_free(&sums);
 }
 
+static void each_account_counts_its_own_events(void)
+{
+    struct live_sums sums = {0};
+    live_sums_account(&sums, 7)->accepted += 3;
+    live_sums_account(&sums, 900)->accepted++; /* the accounts move */
+    live_sums_app(&sums, 7, 30)->delivered++;
+    CHECK_EQ_UINT(live_sums_account(&sums, 7)->accepted, 3);
+    CHECK_EQ_UINT(live_sums_account(&sums, 900)->accepted, 1);
+    CHECK_EQ_UINT(live_sums_account(&sums, 8)->accepted, 0);
+    live_sums_free(&sums);
+}
+
+static void a_stream_that_opens_late_tells_only_what_follows(void)
+{
+    struct live_sums sums = {0};
+    struct live_told told = {0};
+    live_sums_app(&sums, 7, 30)->delivered = 5;
+    CHECK_EQ_UINT(apps_told(&sums, &told, 7), 1); /* it catches up */
+    size_t grown = told.capacity;
+    for (uint32_t app_no = 31; live_sums_account(&sums, 7)->count <= grown; app_no++)
+        live_sums_app(&sums, 7, app_no)->failed++;
+    CHECK_EQ_UINT(apps_told(&sums, &told, 7), grown); /* each app that is new */
+    CHECK(told.capacity > grown);
+    CHECK_EQ_UINT(told.apps[0].delivered, 5);
+    CHECK_EQ_UINT(apps_told(&sums, &told, 7), 0);
+    live_told_free(&told);
+    live_sums_free(&sums);
+}
+
+static void a_stream_of_an_account_without_apps_holds_none(void)
+{
+    struct live_sums sums = {0};
+    struct live_told told = {0};
+    struct live_app *before;
+    size_t place = 0;
+    live_sums_account(&sums, 7)->accepted++;
+    live_sums_app(&sums, 8, 30)->delivered++;
+    CHECK(!live_told_next(&told, live_sums_account(&sums, 7), &place, &before));
+    CHECK_EQ_UINT(place, 0);
+    CHECK(!told.apps && told.capacity == 0);
+    live_told_free(&told);
+    live_sums_free(&sums);
+}
+
+/* What comes from a damaged store, under the lock that deliveries take. */
+static void an_app_of_two_accounts_counts_in_the_first(void)
+{
+    struct live_sums sums = {0};
+    struct live_told told = {0};
+    live_sums_app(&sums, 7, 30)->delivered++;
+    CHECK(!live_sums_app(&sums, 8, 30)); /* without apps */
+    live_sums_app(&sums, 8, 31)->delivered++;
+    CHECK(!live_sums_app(&sums, 8, 30)); /* with another app at that place */
+    CHECK_EQ_UINT(apps_told(&sums, &told, 8), 1);
+    REQUIRE(live_sums_app(&sums, 7, 30));
+    CHECK_EQ_UINT(live_sums_app(&sums, 7, 30)->delivered, 1);
+    live_told_free(&told);
+    live_sums_free(&sums);
+}
+
 int main(void)
 {
     RUN(a_stream_tells_each_change_once);
     RUN(a_stream_holds_its_own_accounts_apps_only);
+    RUN(each_account_counts_its_own_events);
+    RUN(a_stream_that_opens_late_tells_only_what_follows);
+    RUN(a_stream_of_an_account_without_apps_holds_none);
+    RUN(an_app_of_two_accounts_counts_in_the_first);
     return check_done("live_sums");
 }
