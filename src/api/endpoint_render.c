@@ -94,7 +94,7 @@ static void print_last_error(struct json_writer *w, const struct endpoint_view *
     json_key_c(w, "Class", attempt_class_name(h->last_class));
     json_key_int_or_null(w, "Status", h->last_status);
     json_key_c(w, "Detail", h->last_detail);
-    json_key_c(w, "Fix", attempt_fix(h->last_class, h->last_status, v->app->request_format));
+    json_key_c(w, "Fix", attempt_fix(h->last_class, h->last_status, h->last_format));
     json_end_object(w);
 }
 

@@ -14,6 +14,8 @@ void notify_lane(struct operations *operations, const struct lane_notice *notice
         .since_ms = notice->since_ms,
         .class = notice->class,
         .status = notice->status,
+        .has_format = true,
+        .format = notice->format,
         .error_ms = notice->error_ms,
         .detail = notice->detail,
     };

@@ -27,6 +27,7 @@ struct lane_notice {
     /* The lane's last failure; error_ms 0: there was none, or the lane is open. */
     enum attempt_class class;
     int status;
+    enum request_format format; /* of its request: the app may have another one by now */
     int64_t error_ms;
     const char *detail;
 };
@@ -110,6 +111,7 @@ struct lane_health {
     int32_t latency_p50_ms, latency_p95_ms, latency_p99_ms; /* over the last hour */
     enum attempt_class last_class;
     int last_status;
+    enum request_format last_format; /* of that request: the app may have another one by now */
     int64_t last_error_ms;
     char last_detail[256];
     /* when the receiver's certificate expires, as last seen; 0: no certificate */

@@ -63,7 +63,7 @@ void dispatcher_count(struct dispatcher *d, const struct delivery_attempt *t,
     note_certificate(d, lane->health, t, now->wall_ms);
     health_add(lane->health, good, t->x.duration_ms, now->mono_ms);
     if (!good)
-        health_add_error(lane->health, t->x.class, t->x.status, t->x.detail,
+        health_add_error(lane->health, t->x.class, t->x.status, t->x.format, t->x.detail,
                          d->runtime->wall_ms(d->runtime));
     dispatcher_count_attempt(d, t);
 }
@@ -165,6 +165,7 @@ void dispatcher_fill_health(struct dispatcher *d, struct lane_health_query *quer
     to->certificate_expires_ms = h->certificate_expires_ms;
     to->last_class = h->last_class;
     to->last_status = h->last_status;
+    to->last_format = h->last_format;
     to->last_error_ms = h->last_error_ms;
     snprintf(to->last_detail, sizeof(to->last_detail), "%s", h->last_detail ? h->last_detail : "");
 }

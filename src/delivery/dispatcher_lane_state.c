@@ -29,18 +29,18 @@ static void tell(struct dispatcher *d, const struct lane *lane, const struct app
         .since_ms = lane->reported.since_ms,
         .class = failed ? h->last_class : ATTEMPT_OK,
         .status = failed ? h->last_status : 0,
+        .format = failed ? h->last_format : REQUEST_JSON,
         .error_ms = failed ? h->last_error_ms : 0,
         .detail = failed && h->last_detail ? h->last_detail : "",
     };
+    const char *fix = failed ? attempt_fix(notice.class, notice.status, notice.format) : "";
     if (before != lane->reported.state)
         log_info("lane_state", LOG_STR("app", app->id),
                  LOG_C("endpoint", lane_kind_name(notice.kind)),
                  LOG_C("from", lane_state_name(before)),
                  LOG_C("to", lane_state_name(lane->reported.state)),
                  LOG_C("class", attempt_class_name(notice.class)), LOG_INT("status", notice.status),
-                 LOG_C("detail", notice.detail),
-                 LOG_C("fix",
-                       failed ? attempt_fix(notice.class, notice.status, app->request_format) : ""),
+                 LOG_C("detail", notice.detail), LOG_C("fix", fix),
                  LOG_INT("waiting_in_memory", lane->in_ram));
     if (d->delivery->options.on_lane_state)
         d->delivery->options.on_lane_state(d->delivery->options.context, &notice);

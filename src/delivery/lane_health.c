@@ -61,11 +61,12 @@ void health_add(struct health *h, bool success, int32_t duration_ms, int64_t now
               [latency_index(&latency_classes, duration_ms)]++;
 }
 
-void health_add_error(struct health *h, enum attempt_class c, int status, const char *detail,
-                      int64_t wall_ms)
+void health_add_error(struct health *h, enum attempt_class c, int status,
+                      enum request_format format, const char *detail, int64_t wall_ms)
 {
     h->last_class = c;
     h->last_status = status;
+    h->last_format = format;
     h->last_error_ms = wall_ms;
     free(h->last_detail);
     h->last_detail = xstrdup(detail);

@@ -22,7 +22,8 @@ struct health {
     uint32_t day[HEALTH_SLOTS_24H][2];
     uint32_t latency[HEALTH_LATENCY_SLOTS][LATENCY_CLASSES];
     enum attempt_class last_class;
-    int last_status;       /* 0: none */
+    int last_status; /* 0: none */
+    enum request_format last_format;
     int64_t last_error_ms; /* wall clock; 0: no failure yet */
     char *last_detail;     /* owned; NULL: none */
     /* wall clock, 0: none: its expiry, and when that was last logged */
@@ -34,8 +35,8 @@ struct health {
 struct health *health_new(lane_no lane, int64_t now_mono_ms);
 void health_free(struct health *h);
 void health_add(struct health *h, bool success, int32_t duration_ms, int64_t now_mono_ms);
-void health_add_error(struct health *h, enum attempt_class c, int status, const char *detail,
-                      int64_t wall_ms);
+void health_add_error(struct health *h, enum attempt_class c, int status,
+                      enum request_format format, const char *detail, int64_t wall_ms);
 bool health_is_stale(const struct health *h, int64_t now_mono_ms); /* no attempt for a day */
 
 struct health_summary {

@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/check.h"
 
+/* Stored with messages that are owed: append only. */
 enum request_format { REQUEST_JSON = 0, REQUEST_FORM, REQUEST_GET };
 #define REQUEST_FORMAT_LAST REQUEST_GET
 

@@ -80,7 +80,7 @@ static void print_endpoint(struct buf *to, const struct notice *n, const struct 
     if (has_health && n->error_ms && n->is != OPERATIONS_WELL) {
         buf_printf(to, "Last error: %s: ", attempt_class_name(n->class));
         plain_text_print(to, str_of(n->detail));
-        buf_printf(to, "\nFix: %s\n", attempt_fix(n->class, n->status, app->request_format));
+        buf_printf(to, "\nFix: %s\n", notice_fix(n, app));
     }
 }
 

@@ -64,6 +64,8 @@ void notice_take(struct notice *n, const struct operations_event *e)
     if (e->error_ms) {
         n->class = e->class;
         n->status = e->status;
+        n->has_format = e->has_format;
+        n->format = e->format;
         n->error_ms = e->error_ms;
         snprintf(n->detail, sizeof n->detail, "%s", e->detail);
     }

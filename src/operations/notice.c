@@ -142,6 +142,8 @@ void notice_print(struct buf *to, const struct notice *n)
         json_key_int(&w, "Month", n->month);
     json_key_int(&w, "Class", n->class);
     json_key_int(&w, "Status", n->status);
+    if (n->has_format)
+        json_key_int(&w, "Format", n->format);
     json_key_int(&w, "ErrorAt", n->error_ms);
     json_key_c(&w, "Detail", n->detail);
     if (n->node[0])
@@ -193,6 +195,10 @@ static bool read_members(struct notice *n, const struct json *object)
     n->since_ms = json_member_int(object, "Since", 0, INT64_MAX, &good);
     n->class = (enum attempt_class)json_member_int(object, "Class", 0, ATTEMPT_CLASSES - 1, &good);
     n->status = (int)json_member_int(object, "Status", 0, 999, &good);
+    n->has_format = json_member(object, "Format");
+    if (n->has_format)
+        n->format =
+            (enum request_format)json_member_int(object, "Format", 0, REQUEST_FORMAT_LAST, &good);
     n->error_ms = json_member_int(object, "ErrorAt", 0, INT64_MAX, &good);
     n->owed_ms = json_member_int(object, "Owed", 0, INT64_MAX, &good);
     if (json_member(object, "Sent")) /* written since there are limits over restarts */
@@ -230,6 +236,11 @@ struct notice *notice_read(struct operations *o, struct str document)
 /* --- what the partner gets ---------------------------------------------------------------------
  */
 
+const char *notice_fix(const struct notice *n, const struct app *app)
+{
+    return attempt_fix(n->class, n->status, n->has_format ? n->format : app->request_format);
+}
+
 static void print_error(struct json_writer *w, const struct notice *n, const struct app *app)
 {
     json_key(w, "LastError");
@@ -242,7 +253,7 @@ static void print_error(struct json_writer *w, const struct notice *n, const str
     json_key_c(w, "Class", attempt_class_name(n->class));
     json_key_int_or_null(w, "Status", n->status);
     json_key_c(w, "Detail", n->detail);
-    json_key_c(w, "Fix", attempt_fix(n->class, n->status, app->request_format));
+    json_key_c(w, "Fix", notice_fix(n, app));
     json_end_object(w);
 }
 

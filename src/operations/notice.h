@@ -39,6 +39,8 @@ struct notice {
     int32_t month;
     enum attempt_class class;
     int status;
+    bool has_format; /* false: stored by a version that did not keep it */
+    enum request_format format;
     int64_t error_ms;
     char detail[256];
     char node[NOTICE_NODE_BYTES]; /* whose listener; empty: the only process, or no listener */
@@ -98,6 +100,8 @@ struct notice *notice_read(struct operations *o, struct str document);
  * none. */
 void notice_compose(struct notice *n, const struct partner *partner, const struct app *app,
                     struct env *env, struct str public_url);
+/* What to do about the error, in words that fit the request that was made. */
+const char *notice_fix(const struct notice *n, const struct app *app);
 /* The body of a mail. */
 void mail_text_print(struct buf *to, const struct notice *n, const struct partner *partner,
                      const struct app *app, struct str public_url);

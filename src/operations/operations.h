@@ -72,6 +72,8 @@ struct operations_event {
     /* The last failure; error_ms 0: none is known. */
     enum attempt_class class;
     int status;
+    bool has_format; /* false: the format of its request is not known */
+    enum request_format format;
     int64_t error_ms;
     const char *detail; /* borrowed until the call returns */
 };

@@ -64,6 +64,8 @@ static struct operations_event event_of(const struct notice *state)
         .node = state->node,
         .class = state->class,
         .status = state->status,
+        .has_format = state->has_format,
+        .format = state->format,
         .error_ms = state->error_ms,
         .detail = state->detail,
     };

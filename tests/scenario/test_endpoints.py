@@ -69,6 +69,25 @@ def test_a_life_of_an_endpoint(own_daemon):
         receiver.close()
 
 
+def test_the_fix_is_for_the_request_that_was_made(own_daemon):
+    daemon = own_daemon
+    daemon.schedule = "1h"
+    daemon.start()
+    receiver = Receiver(answer=lambda r: 405)
+    try:
+        a = Account(daemon, receiver.url)
+        daemon.api().events([a.event("one")])
+        error = eventually(lambda: endpoint(daemon, a)["LastError"])
+        assert "POST" in error["Detail"] and error["Fix"].startswith("Route POST ")
+        a.patch(RequestFormat="get")
+        assert endpoint(daemon, a)["LastError"] == error
+        daemon.api().events([a.event("two")])
+        error = eventually(lambda: (e := endpoint(daemon, a)["LastError"])["At"] != error["At"] and e)
+        assert "GET" in error["Detail"] and error["Fix"].startswith("Route GET ")
+    finally:
+        receiver.close()
+
+
 def test_a_host_that_is_down_and_a_pause(own_daemon):
     daemon = own_daemon
     daemon.schedule = ",".join(["1s"] + ["2s"] * 60)

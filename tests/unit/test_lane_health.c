@@ -35,9 +35,22 @@ static void latencies_are_shown_to_within_19_percent_for_an_hour(void)
     health_free(h);
 }
 
+/* What is said of it fits the request that failed, not the app as it is now. */
+static void the_last_error_keeps_the_format_of_its_request(void)
+{
+    struct health *h = health_new(lane_of(1, LANE_SUCCESS), 0);
+    health_add_error(h, ATTEMPT_STATUS, 405, REQUEST_GET, "No GET.", 1000);
+    CHECK_EQ_INT(h->last_format, REQUEST_GET);
+    health_add_error(h, ATTEMPT_STATUS, 415, REQUEST_FORM, "No form.", 2000);
+    CHECK_EQ_INT(h->last_format, REQUEST_FORM);
+    CHECK_CSTR(h->last_detail, "No form.");
+    health_free(h);
+}
+
 int main(void)
 {
     RUN(timeouts_of_30_seconds_are_shown_as_such);
     RUN(latencies_are_shown_to_within_19_percent_for_an_hour);
+    RUN(the_last_error_keeps_the_format_of_its_request);
     return check_done("lane_health");
 }

@@ -49,8 +49,31 @@ static void a_notice_comes_back(void)
     n->saying = OPERATIONS_SUSPENDED;
     snprintf(n->id, sizeof n->id, "%s", "ops_1");
     buf_add_c(&n->body, "{\"Type\":\"endpoint.suspended\"}");
+    n->has_format = true;
+    n->format = REQUEST_GET;
     check_round(n);
     notice_free(n);
+}
+
+/* The app may have another RequestFormat by now. */
+static void its_fix_is_for_the_request_that_was_made(void)
+{
+    struct app app = {.request_format = REQUEST_GET};
+    struct notice *n = some_notice();
+    struct buf document = {0};
+    n->status = 405;
+    CHECK(str_has_prefix(str_of(notice_fix(n, &app)), "Route GET ")); /* not known: the app's */
+    n->has_format = true;
+    n->format = REQUEST_JSON;
+    CHECK(str_has_prefix(str_of(notice_fix(n, &app)), "Route POST "));
+    notice_print(&document, n);
+    notice_free(n);
+    n = notice_read(NULL, buf_str(&document));
+    if (CHECK(n)) {
+        CHECK(str_has_prefix(str_of(notice_fix(n, &app)), "Route POST "));
+        notice_free(n);
+    }
+    buf_free(&document);
 }
 
 static void a_person_s_notice_comes_back(void)
@@ -159,6 +182,7 @@ int main(void)
     RUN(no_chat_reads_a_name_as_markup);
     RUN(the_longest_message_keeps_to_the_limits);
     RUN(a_notice_comes_back);
+    RUN(its_fix_is_for_the_request_that_was_made);
     RUN(a_person_s_notice_comes_back);
     RUN(what_is_no_notice_is_refused);
     return check_done("notice");
