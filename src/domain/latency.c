@@ -5,8 +5,8 @@
 static const int64_t bucket_bounds_ms[] = {LATENCY_BOUNDS(BOUND, LATENCY_NONE)};
 static const int64_t class_bounds_ms[] = {LATENCY_BOUNDS(BOUND, BOUND)};
 
-const struct latency_scale latency_buckets = {bucket_bounds_ms, LATENCY_BUCKETS};
-const struct latency_scale latency_classes = {class_bounds_ms, LATENCY_CLASSES};
+const struct latency_scale latency_buckets = {bucket_bounds_ms, LATENCY_BUCKETS, true};
+const struct latency_scale latency_classes = {class_bounds_ms, LATENCY_CLASSES, false};
 
 size_t latency_index(const struct latency_scale *scale, int64_t ms)
 {
@@ -21,21 +21,24 @@ size_t latency_index(const struct latency_scale *scale, int64_t ms)
     return low;
 }
 
-/* SQL has the classes by their numbers, and in their order. */
-#define PLACE(name, number) PLACE_##name,
-enum { LATENCY_OF_ATTEMPTS(PLACE, PLACE) PLACES };
-_Static_assert(PLACES == ATTEMPT_CLASSES, "all classes of attempts");
-#define SAME_NUMBER(name, number)                                                                  \
-    _Static_assert((int)name == (number) && (int)PLACE_##name == (number), "in order");
-LATENCY_OF_ATTEMPTS(SAME_NUMBER, SAME_NUMBER)
-
 bool latency_is_measured(enum attempt_class c)
 {
-#define MEASURED(name, number) [name] = true,
-#define OTHER(name, number) [name] = false,
-    static const bool is_measured[] = {LATENCY_OF_ATTEMPTS(MEASURED, OTHER)};
-    ASSERT((unsigned)c < ARRAY_LEN(is_measured));
-    return is_measured[c];
+    switch (c) {
+    case ATTEMPT_OK:
+    case ATTEMPT_TIMEOUT:
+    case ATTEMPT_REDIRECT:
+    case ATTEMPT_STATUS:
+    case ATTEMPT_GONE:
+    case ATTEMPT_UNEXPECTED_ANSWER: return true;
+    case ATTEMPT_DNS:
+    case ATTEMPT_DESTINATION_REFUSED:
+    case ATTEMPT_REFUSED:
+    case ATTEMPT_CONNECT_TIMEOUT:
+    case ATTEMPT_TLS:
+    case ATTEMPT_RESET:
+    case ATTEMPT_PROTOCOL: return false;
+    }
+    UNREACHABLE();
 }
 
 int64_t latency_percentile_ms(const struct latency_scale *scale, const int64_t *counts, int percent)
@@ -50,7 +53,7 @@ int64_t latency_percentile_ms(const struct latency_scale *scale, const int64_t *
     size_t at = 0;
     while (before + counts[at] < rank)
         before += counts[at++];
-    if (at == scale->count - 1)
+    if (!scale->interpolates)
         return scale->bounds_ms[at];
     int64_t low_ms = at > 0 ? scale->bounds_ms[at - 1] : 0;
     int64_t wide_ms = scale->bounds_ms[at] - low_ms;

@@ -41,8 +41,8 @@
 #define LATENCY_BUCKETS (0 LATENCY_BOUNDS(LATENCY_ADD_ONE, LATENCY_NONE))
 #define LATENCY_CLASSES (0 LATENCY_BOUNDS(LATENCY_ADD_ONE, LATENCY_ADD_ONE))
 
-/* The classes of attempts with their numbers: MEASURED if the receiver answered or timed out;
- * OTHER: nothing is known about its speed. */
+/* For SQL: the classes of attempts in their order, with their numbers, MEASURED as
+ * latency_is_measured says. tests/unit/test_latency.c compares both. */
 /* clang-format off */
 #define LATENCY_OF_ATTEMPTS(MEASURED, OTHER)                                                       \
     MEASURED(ATTEMPT_OK, 0)                                                                        \
@@ -60,6 +60,7 @@
     MEASURED(ATTEMPT_UNEXPECTED_ANSWER, 12)
 /* clang-format on */
 
+/* True if the receiver answered or timed out: otherwise nothing is known about its speed. */
 bool latency_is_measured(enum attempt_class c);
 
 struct latency_scale {
@@ -67,13 +68,14 @@ struct latency_scale {
      * up to the longest time that an app can set, as noticed a little late. */
     const int64_t *bounds_ms;
     size_t count;
+    bool interpolates;
 };
 extern const struct latency_scale latency_buckets; /* LATENCY_BUCKETS of them */
 extern const struct latency_scale latency_classes; /* LATENCY_CLASSES of them */
 
 size_t latency_index(const struct latency_scale *scale, int64_t ms);
-/* The time within which `percent` of the attempts ended, interpolated linearly between two bounds;
- * above the last bound but one it is the last bound, because there are the time-outs. -1: there are
- * no attempts. */
+/* The time within which `percent` of the attempts ended; -1: there are none. Of buckets it is
+ * interpolated linearly between two bounds, so it may lie on either side of the truth. Of classes
+ * it is the upper bound: never less than the truth (but in the last), and at most 19 % more. */
 int64_t latency_percentile_ms(const struct latency_scale *scale, const int64_t *counts,
                               int percent);

@@ -60,19 +60,33 @@ static void a_percentile_is_in_the_class_of_the_one_it_means(void)
     CHECK_EQ_INT(percentile(&latency_buckets, four, 4, 50), 134);
     CHECK_EQ_INT(percentile(&latency_buckets, four, 4, 75), 150);
     CHECK_EQ_INT(percentile(&latency_buckets, four, 4, 95), 10000);
+    CHECK_EQ_INT(percentile(&latency_classes, four, 4, 50), 130);
+    CHECK_EQ_INT(percentile(&latency_classes, four, 4, 75), 150);
     int64_t endless[] = {600000};
     CHECK_EQ_INT(percentile(&latency_buckets, endless, 1, 100), 30000);
 }
 
 /* A time-out is noticed a few milliseconds late. */
-static void a_timeout_of_30_seconds_is_shown_as_such(void)
+static void a_class_is_never_shown_as_less_than_its_timeouts(void)
 {
     int64_t late[] = {30000, 30001, 30004, 30012};
-    CHECK_EQ_INT(percentile(&latency_buckets, late, 4, 50), 30000);
     CHECK_EQ_INT(percentile(&latency_classes, late, 4, 50), 30000);
     CHECK_EQ_INT(percentile(&latency_classes, late, 4, 99), 30000);
+    int64_t of_15_s[] = {15001, 15001, 15002, 15005};
+    CHECK_EQ_INT(percentile(&latency_classes, of_15_s, 4, 50), 15500);
     int64_t of_10_s[] = {10001, 10001, 10002, 10005};
-    CHECK(percentile(&latency_classes, of_10_s, 4, 99) <= 10100);
+    CHECK_EQ_INT(percentile(&latency_classes, of_10_s, 4, 99), 10100);
+}
+
+static void each_bucket_is_interpolated(void)
+{
+    int64_t counts[LATENCY_BUCKETS] = {0};
+    counts[latency_index(&latency_buckets, 20500)] = 100; /* the last one */
+    CHECK_EQ_INT(latency_percentile_ms(&latency_buckets, counts, 50), 25000);
+    CHECK_EQ_INT(latency_percentile_ms(&latency_buckets, counts, 95), 29500);
+    CHECK_EQ_INT(latency_percentile_ms(&latency_buckets, counts, 100), 30000);
+    counts[latency_index(&latency_buckets, 5)] = 900; /* the first one */
+    CHECK_EQ_INT(latency_percentile_ms(&latency_buckets, counts, 45), 5);
 }
 
 /* What is unreachable is not quick. */
@@ -83,13 +97,33 @@ static void only_answers_and_their_absence_are_measured(void)
     CHECK(!latency_is_measured(ATTEMPT_REFUSED) && !latency_is_measured(ATTEMPT_CONNECT_TIMEOUT));
 }
 
+#define MEASURED(name, number) {name, number, true},
+#define OTHER(name, number) {name, number, false},
+
+static void sql_measures_the_same_classes(void)
+{
+    static const struct {
+        enum attempt_class class;
+        int number;
+        bool is_measured;
+    } listed[] = {LATENCY_OF_ATTEMPTS(MEASURED, OTHER)};
+    CHECK_EQ_UINT(ARRAY_LEN(listed), ATTEMPT_CLASSES);
+    for (int i = 0; i < (int)ARRAY_LEN(listed); i++) {
+        CHECK_EQ_INT(listed[i].class, i);
+        CHECK_EQ_INT(listed[i].number, i);
+        CHECK_EQ_INT(latency_is_measured(listed[i].class), listed[i].is_measured);
+    }
+}
+
 int main(void)
 {
     RUN(each_time_is_in_the_class_that_reaches_it);
     RUN(each_bucket_is_a_sum_of_classes);
     RUN(a_class_is_at_most_19_percent_wide);
     RUN(a_percentile_is_in_the_class_of_the_one_it_means);
-    RUN(a_timeout_of_30_seconds_is_shown_as_such);
+    RUN(a_class_is_never_shown_as_less_than_its_timeouts);
+    RUN(each_bucket_is_interpolated);
     RUN(only_answers_and_their_absence_are_measured);
+    RUN(sql_measures_the_same_classes);
     return check_done("latency");
 }
