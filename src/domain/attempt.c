@@ -69,9 +69,11 @@ enum attempt_class attempt_class_of_status(int status)
 /* What an answer's status means and what to do about it. A text that depends on the request's
  * format stands at the format; the first one, of REQUEST_JSON, is for each format without one. */
 struct status_text {
-    int statuses[2];
+    int statuses[2]; /* the second one 0: there is only one */
     const char *what[FORMATS], *fix[FORMATS];
 };
+
+#define LONG_URL_FIX "Allow URLs of up to 16 KiB in the proxy and the server, or shorten the URL."
 
 static const struct status_text status_texts[] = {
     {{400, 422},
@@ -97,12 +99,14 @@ static const struct status_text status_texts[] = {
     {{408},
      {"it says that the request took too long"},
      {"Read the request sooner, or lower the app's MaxConcurrency."}},
-    {{411, 413},
-     {"it does not accept a body of this size"},
-     {"Allow bodies of up to 32 KiB in the proxy."}},
-    {{414},
-     {"it does not accept a URL of this length"},
-     {"Allow URLs of up to 16 KiB in the proxy and the server, or shorten the URL."}},
+    {{411},
+     {"it asks for a Content-Length"},
+     {"Callbacks have a Content-Length: look for a proxy that removes it.",
+      [REQUEST_GET] = "Accept a GET without a body, or set another RequestFormat of the app."}},
+    {{413},
+     {"it does not accept a body of this size", [REQUEST_GET] = "the request is too large"},
+     {"Allow bodies of up to 32 KiB in the proxy.", [REQUEST_GET] = LONG_URL_FIX}},
+    {{414}, {"it does not accept a URL of this length"}, {LONG_URL_FIX}},
     {{415},
      {"it does not accept application/json",
       [REQUEST_FORM] = "it does not accept application/x-www-form-urlencoded",
@@ -132,7 +136,7 @@ static const struct status_text *text_of_status(int status)
         .fix = {"Answer 2xx once you have stored the callback."}};
     for (size_t i = 0; i < ARRAY_LEN(status_texts); i++) {
         const int *of = status_texts[i].statuses;
-        if (of[0] == status || of[1] == status)
+        if (status && (of[0] == status || of[1] == status))
             return &status_texts[i];
     }
     return status >= 500 ? &failed : &other;
