@@ -58,16 +58,21 @@ const byClass: Record<string, string> = {
   gone: 'Your server answered 410, so this URL is switched off. Save the URL again, then resend what was skipped.',
 };
 
+const rejected =
+  'Your framework rejected the callback: expect unknown fields, decimal numbers and, in JSON, null in OfferGoalId.';
+
 const byStatus: Record<number, string> = {
-  400: 'Your framework rejected the body: expect application/json, unknown fields and decimal numbers.',
+  400: rejected,
   401: 'Put credentials in the URL, or accept callbacks by their signature.',
   403: 'A firewall, bot protection or CSRF check blocked it: exempt the path or our addresses.',
   404: 'Fix the path. If your server answers 404 for unknown users, answer 200 instead.',
   405: 'Route POST (or GET, as the app’s Request format says) to this path. A missing slash at the end is a common cause.',
   408: 'Lower the app’s rate or concurrency, or send Retry-After.',
-  413: 'A proxy rejected the size. Allow bodies of up to 32 KiB.',
-  415: 'Accept application/json, or a form if that is the app’s Request format.',
-  422: 'Your framework rejected the body: expect application/json, unknown fields and decimal numbers.',
+  411: 'Callbacks have a Content-Length: look for a proxy that removes it. If the Request format is GET, accept it without a body.',
+  413: 'A proxy rejected the size. Allow bodies of up to 32 KiB; for GET, URLs of up to 16 KiB.',
+  414: 'Allow URLs of up to 16 KiB, or shorten the URL.',
+  415: 'Accept application/json or, as the app’s Request format says, application/x-www-form-urlencoded or a GET without a body.',
+  422: rejected,
   429: 'Lower the app’s rate or concurrency. Retry-After is respected.',
   500: 'Your code failed: look for this RewardId in your logs.',
   502: 'Your proxy could not reach your server. Retried automatically; during a deployment this is normal.',

@@ -113,7 +113,7 @@ function Charts({ title, read }: { title: string; read: DeliveryStatistics }) {
         {count(Succeeded)} attempts delivered and {count(Failed)} failed
         {LatencyP50Ms !== null &&
           LatencyP95Ms !== null &&
-          `; half were answered within ${duration(LatencyP50Ms)}, 95 of 100 within ${duration(LatencyP95Ms)}`}
+          `; half ended within about ${duration(LatencyP50Ms)}, 95 of 100 within about ${duration(LatencyP95Ms)}`}
         . Times are UTC.
       </p>
       {Succeeded + Failed > 0 && (
