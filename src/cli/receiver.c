@@ -128,7 +128,8 @@ static bool check_webhook(struct http_request *r, struct str secret, int64_t now
     struct str id = http_header(r, "webhook-id"), at = http_header(r, "webhook-timestamp");
     struct str rest = http_header(r, "webhook-signature");
     uint64_t number;
-    if (!id.p || at.n > 12 || !str_parse_uint(at, INT64_MAX, &number))
+    /* the text is signed, so it must be the one that the number is printed as */
+    if (!id.p || at.n > 12 || !str_parse_uint(at, INT64_MAX, &number) || at.p[0] == '0')
         return false;
     int64_t seconds = (int64_t)number;
     if (llabs(now_ms / 1000 - seconds) > TOLERANCE_S)

@@ -87,8 +87,8 @@ void conn_begin_phase(struct conn *c, enum conn_phase phase)
     case CONN_HANDLING:
     case CONN_FLUSHING: c->phase_deadline = INT64_MAX; break;
     }
-    conn_count_waits(c, phase !=
-                            CONN_HEAD); /* a head that has begun is no progress: it may never end */
+    /* a head that has begun is no progress: it may never end */
+    conn_count_waits(c, phase != CONN_HEAD);
 }
 
 static int wanted(const struct conn *c)

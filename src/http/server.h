@@ -73,7 +73,7 @@ struct str http_header_list(struct http_request *r, const char *lower_name);
 const char *http_status_title(int status); /* "Not Found"; static */
 /* Begins the body of a problem (RFC 9457). The caller may add members, and ends the object. */
 void http_begin_problem(struct json_writer *w, struct buf *to, int status, struct str detail);
-/* Of every 503: a line of headers. */
+/* The header line that every 503 has. */
 #define HTTP_RETRY_AFTER "Retry-After: 2\r\n"
 
 /* Whether what is left of connections and buffers is kept for those who are known and for probes:

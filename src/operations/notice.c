@@ -170,6 +170,12 @@ static void read_text(const struct json *object, const char *name, char *to, siz
     to[m->text.n] = '\0';
 }
 
+/* Nothing told yet is WELL, of any topic. */
+static bool is_ever(enum operations_topic topic, enum operations_state state)
+{
+    return state == OPERATIONS_WELL || notice_type(topic, state);
+}
+
 static bool read_members(struct notice *n, const struct json *object)
 {
     bool good = true;
@@ -206,6 +212,7 @@ static bool read_members(struct notice *n, const struct json *object)
     read_text(object, "Detail", n->detail, sizeof n->detail, &good);
     if (json_member(object, "Node"))
         read_text(object, "Node", n->node, sizeof n->node, &good);
+    good = good && is_ever(n->topic, n->is) && is_ever(n->topic, n->told);
     const struct json *body = json_member(object, "Body");
     if (!good || !body)
         return good;

@@ -1,6 +1,6 @@
 /* A notice: the state of an endpoint, certificate, statement or the books, the message owed about
  * it, and both as text. Which change makes a message: daemon/notify_operations.c; when it is sent:
- * operations.c. Internal to operations/. */
+ * operations.c, notice_send.c. Internal to operations/. */
 #pragma once
 
 #include "domain/clock.h"
@@ -112,5 +112,5 @@ void chat_text_print(struct buf *to, const struct notice *n, const struct partne
 bool notice_is_mail(const struct notice *n);
 /* "2026-07" */
 void notice_print_month(struct buf *to, const struct notice *n);
-/* "endpoint.suspended"; NULL: the topic has no such state */
+/* "endpoint.suspended"; NULL: nothing of that topic is ever so */
 const char *notice_type(enum operations_topic topic, enum operations_state state);

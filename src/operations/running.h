@@ -90,8 +90,8 @@ void notice_consider(struct notice *n);
 /* The message was told, or is given up: whichever, it is over. */
 void notice_end_message(struct notice *n);
 
-/* Of one that is READY and due: sends its message, unless others of its recipient or its channel
- * are being sent, or withdraws it where it says what is no longer so. */
+/* For a notice that is READY and due: sends its message, or withdraws it if it is out of date. Does
+ * nothing while its recipient or its channel is busy. */
 void notice_try(struct notice *n);
 /* At once, of a webhook: the message is READY again. */
 void notice_cancel_sending(struct notice *n);

@@ -3,12 +3,12 @@
 
 #include "accounts/entry.h"
 #include "base/numbers.h"
+#include "domain/clock.h"
 
 #include <sodium.h>
 
-#define DAY_OF_MS ((int64_t)24 * 3600 * 1000)
-#define INVITATION_MS (7 * DAY_OF_MS)
-#define RESET_MS DAY_OF_MS
+#define INVITATION_MS (7 * DAY_MS)
+#define RESET_MS DAY_MS
 
 _Static_assert(offsetof(struct user, refs) == offsetof(struct partner, refs) &&
                    offsetof(struct session, refs) == offsetof(struct partner, refs),

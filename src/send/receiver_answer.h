@@ -32,7 +32,7 @@ struct answer {
 
 /* Of either version of HTTP. */
 #define HEADER_LINES_TOO_LONG                                                                      \
-    "its header lines are over " NUMBER_AS_TEXT(LIMIT_ATTEMPT_HEADER_BYTES) " bytes"
+    "its header is longer than " NUMBER_AS_TEXT(LIMIT_ATTEMPT_HEADER_BYTES) " bytes"
 
 enum answer_result {
     ANSWER_MORE, /* feed more */
@@ -53,7 +53,7 @@ static inline bool answer_begun(const struct answer *answer)
 bool answer_ends_by_close(const struct answer *answer);
 /* Keeps nothing more: the exchange is over, and the rest of the body is only drained. */
 void answer_keep_nothing(struct answer *answer);
-/* After ANSWER_BAD, a clause: "its header lines are over 32768 bytes". */
+/* After ANSWER_BAD, a clause: "its header is longer than 32768 bytes". */
 void answer_print_why(struct buf *to, const struct answer *answer);
 
 /* The value of the first header of that name in "Name: value\n" lines; absent if there is none. */

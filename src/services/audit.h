@@ -53,8 +53,8 @@ void audit_note_free(struct audit_note *note);
 /* Writes the key from which an account's list (account_no 0: the installation's) has the entries of
  * that time and later. */
 void audit_key(char ret_key[AUDIT_KEY_BYTES], uint32_t account_no, int64_t at_ms);
-/* Of such a bound that nothing is read from on: moved to the entry of that id, where that comes
- * before it. */
+/* key is an upper bound that audit_key wrote: lowers it to the entry `id`, if that is below it. */
 void audit_key_after(char key[AUDIT_KEY_BYTES], struct str id);
+/* The last part of an entry's key: its AuditId, a time and random digits, all hexadecimal. */
 struct str audit_id_of_key(struct str key);
 bool audit_is_id(struct str text);

@@ -44,8 +44,8 @@ const char *store_replica_name(enum store_replica replica); /* "behind" */
 
 #define SCRUB_EXAMPLE_BYTES 400
 
-/* Each number is exact at some moment of the last seconds; those that a PostgreSQL server needs
- * long to sum up, of the last minute. */
+/* Each number is exact at some moment of the last seconds. Sums that take a PostgreSQL server long
+ * may be a minute old. */
 struct store_numbers {
     int64_t events_accepted, callbacks_delivered, callbacks_dead, callbacks_pending;
     int64_t oldest_pending_ms; /* acceptance time of the oldest pending callback; 0: none */

@@ -88,7 +88,7 @@ void queue_destroy(struct queue *q);
 void queue_post(struct queue *q, struct request *r);
 /* Waits at most wait_ms for a request. True if there is one. */
 bool queue_has_any(struct queue *q, int64_t wait_ms);
-/* Waits until timing_now_us() is until_us or a request arrives that is none of outcomes. */
+/* Waits until timing_now_us() is until_us or another request than outcomes arrives. */
 void queue_wait_batch(struct queue *q, int64_t until_us);
 /* Takes all requests, after waiting for the first at most wait_ms (negative: without end). */
 struct request_list queue_take_all(struct queue *q, int64_t wait_ms);

@@ -1,5 +1,7 @@
 """Another database in a cluster's place: an empty one, one that was made anew, one that a typing error names.
 None of them may be used: events that are known would be taken in again."""
+from concurrent.futures import ThreadPoolExecutor
+
 import nodes
 from harness import Account, eventually
 from postgresql import drop_database, new_database, sql
@@ -10,10 +12,11 @@ from test_clusters_shown import shown
 
 def account_of(cluster, daemon, receiver):
     """New partners take turns."""
-    while True:
+    for _ in range(9):
         account = Account(daemon, receiver.url)
         if daemon.api().get("/api/v1/partners/" + account.partner_id).json.get("Cluster", 0) == cluster:
             return account
+    raise AssertionError("no new partner goes to cluster %d" % cluster)
 
 
 def has_store(uri):
@@ -107,6 +110,23 @@ def test_a_cluster_is_added_by_one_name_only(split, tmp_path, receiver):  # noqa
     finally:
         for node in found:
             node.stop()
+
+
+def test_of_two_nodes_that_add_a_cluster_at_once_one_wins(split, tmp_path):  # noqa: F811
+    """Both find no record, and each makes a store: the record is made once."""
+    assert split.start("a").stop() == 0
+    for n in range(3):
+        sql(split.databases[0], "DELETE FROM meta WHERE name='cluster_2'")
+        uris = [new_database(split.servers[0].uri(), "%s_%d" % (name, n)) for name in ("two", "tow")]
+        found = [nodes.DatabaseDaemon(tmp_path / ("%d-%d" % (n, i)), split.databases[0], "--store-cluster",
+                                      split.databases[1], "--store-cluster", uri) for i, uri in enumerate(uris)]
+        try:
+            with ThreadPoolExecutor(2) as both:
+                list(both.map(lambda node: node.start(), found))
+            eventually(lambda: sorted(node.metrics()["postbackd_clusters_away"] for node in found) == [0, 1], 30)
+        finally:
+            for node in found:
+                node.stop()
 
 
 def test_a_first_start_beside_a_cluster_with_a_store_is_refused(split, tmp_path):  # noqa: F811

@@ -344,7 +344,7 @@ static void endless_headers_and_interims(void)
     receiver_start(&r);
     post_to("http://127.0.0.1:%u/", r.port, 5000);
     CHECK_EQ_INT(post.x.class, ATTEMPT_PROTOCOL);
-    CHECK(post_says("its header lines are over 32768 bytes"));
+    CHECK(post_says("its header is longer than 32768 bytes"));
     CHECK(post.x.response_headers.n <= LIMIT_ATTEMPT_HEADER_BYTES);
     receiver_stop(&r);
     served(repeats, "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n", 5000);

@@ -18,6 +18,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define STEP_MS 500
 #define STEP_AGAIN_MS 100
@@ -269,8 +270,12 @@ static void leave_mark(struct part *p, struct store *to, struct waiter *done)
 static void read_mark(struct part *p, struct str text)
 {
     uint64_t number;
-    if (!str_parse_uint(text, INT64_MAX, &number))
-        return; /* no mark of a node's: leave_mark() writes nothing but numbers */
+    if (!str_parse_uint(text, INT64_MAX, &number)) {
+        log_warning("cluster_mark_damaged", LOG_INT("cluster", p->index), LOG_STR("mark", text),
+                    LOG_C("fix", "a row of the database is damaged: any change of an account or a"
+                                 " key writes the mark anew"));
+        return;
+    }
     long long revision = (long long)number;
     if (revision > p->marked)
         p->marked = revision;
@@ -344,6 +349,16 @@ static struct store *open_part(struct clusters *c, uint32_t index, char **ret_wh
     return s;
 }
 
+/* A cluster may be away for another reason than before: its database may be back, and empty. */
+void clusters_note_away(struct part *p, const char *why)
+{
+    if (p->why_away && strcmp(p->why_away, why) == 0)
+        return;
+    log_warning("cluster_away", LOG_INT("cluster", p->index), LOG_C("why", why));
+    free(p->why_away);
+    p->why_away = xstrdup(why);
+}
+
 bool clusters_open_part(struct clusters *c, uint32_t index, char **ret_why)
 {
     struct store *s = open_part(c, index, ret_why);
@@ -387,7 +402,7 @@ static void open_late(struct clusters *c, struct part *p)
     if (s)
         take_up(c, p, s);
     else
-        log_debug("cluster_away", LOG_INT("cluster", p->index), LOG_C("why", why));
+        clusters_note_away(p, why);
     free(why);
 }
 

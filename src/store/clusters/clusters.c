@@ -197,6 +197,7 @@ static void close_part(struct clusters *c, size_t index)
     while (left.first)
         free(request_list_take(&left));
     queue_destroy(&p->to_keeper);
+    free(p->why_away);
     free(c->uris[index]);
 }
 
@@ -264,7 +265,7 @@ struct store *clusters_store_open(const struct clusters_store_options *options, 
         char *why = NULL;
         if (clusters_open_part(c, i, &why))
             continue;
-        log_warning("cluster_away", LOG_INT("cluster", i), LOG_C("why", why));
+        clusters_note_away(&c->parts[i], why);
         free(why);
     }
     return &c->store;

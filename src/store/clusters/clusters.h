@@ -35,6 +35,7 @@ struct part {
     pthread_t keeper;
     /* used by the keeper's thread only */
     int64_t open_mono_ms;
+    char *why_away;   /* as logged; NULL: it was open, or nothing is logged yet */
     long long marked; /* the highest home revision that this cluster's mark is known to have */
 };
 
@@ -105,6 +106,8 @@ void clusters_wake_keepers(struct clusters *c);
 void clusters_submit_again(struct clusters *c, struct cluster_request *p);
 void *clusters_keeper_main(void *part);
 void clusters_init_part(struct clusters *c, uint32_t index);
+/* Logs why a cluster could not be opened, once for each reason. */
+void clusters_note_away(struct part *p, const char *why);
 /* Opens a cluster. False: *ret_why says why. */
 MUST_CHECK bool clusters_open_part(struct clusters *c, uint32_t index, char **ret_why);
 

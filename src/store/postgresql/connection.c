@@ -229,6 +229,7 @@ static bool wait_for_result(struct pg *pg, int64_t until_mono_ms)
 static enum pg_fate fate_of_error(struct pg *pg, const PGresult *r)
 {
     const char *state = PQresultErrorField(r, PG_DIAG_SQLSTATE);
+    pg->sqlstate[0] = '\0';
     if (!state)
         return PG_LOST;
     enum pg_fate fate = sqlstate_fate(state);

@@ -14,6 +14,7 @@ bool pg_refuse(struct pg *pg, const char *fmt, ...)
     va_list ap;
     va_start(ap, fmt);
     buf_clear(&pg->why);
+    pg->sqlstate[0] = '\0'; /* the server has refused nothing */
     buf_vprintf(&pg->why, fmt, ap);
     (void)buf_c(&pg->why);
     va_end(ap);

@@ -43,10 +43,10 @@ enum pg_fate pg_read_statement(struct postgresql_store *s, struct pg *pg, void *
 
 /* --- a day by slots --------------------------------------------------------------------------- */
 
-/* Computed from the day's events, so it works for any day and costs intake nothing. A start is its
- * panelist's first at a client if no earlier slot has one. */
 #define IS_CONVERSION "reward_micros>0 AND revenue_micros>0" /* event_is_conversion */
 
+/* Computed from the day's events, so it works for any day and costs intake nothing. A start is its
+ * panelist's first at a client if no earlier slot has one. */
 enum pg_fate pg_read_intraday(struct postgresql_store *s, struct pg *pg, void *intraday_query)
 {
     (void)s;

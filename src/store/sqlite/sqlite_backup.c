@@ -24,7 +24,10 @@ struct backup {
     struct damaged_pages *damaged; /* of `from` */
     struct disk *disk;
     char *journal_directory, *part; /* part: FILE.part, linked to FILE at the end */
-    int part_fd;                    /* holds a lock, so that two backups cannot share a part */
+    /* FILE.part.lock, so that two backups cannot share a part. A file of its own: on network file
+     * systems a lock of the part would keep SQLite out. */
+    char *lock;
+    int lock_fd;
     const char *file;
     struct apply apply; /* writes to the copy */
     struct view view;
@@ -113,7 +116,10 @@ static bool finish(struct backup *b, char **ret_why)
 {
     view_close(&b->view);
     apply_close(&b->apply);
-    int code = b->disk->sync_file(b->disk, b->part_fd);
+    int fd = b->disk->open(b->disk, b->part, false, false);
+    int code = fd < 0 ? fd : b->disk->sync_file(b->disk, fd);
+    if (fd >= 0)
+        b->disk->close(b->disk, fd);
     /* link, not rename: link refuses a file that was made meanwhile */
     if (code == 0 && link(b->part, b->file) != 0)
         code = -errno;
@@ -130,10 +136,10 @@ static bool finish(struct backup *b, char **ret_why)
     return code == 0;
 }
 
-/* The files that SQLite makes beside the part, and leaves there after a failure or a kill. */
-static void remove_beside(const struct backup *b)
+/* With the files that SQLite makes beside it, and leaves there after a failure or a kill. */
+static void remove_part(const struct backup *b)
 {
-    static const char *const ends[] = {"-journal", "-wal", "-shm"};
+    static const char *const ends[] = {"", "-journal", "-wal", "-shm"};
     for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
         char *path = xprintf("%s%s", b->part, ends[i]);
         unlink(path);
@@ -141,34 +147,25 @@ static void remove_beside(const struct backup *b)
     }
 }
 
-static void remove_part(const struct backup *b)
+/* -ESTALE: the other process has just ended, and the file that was locked has no name any more. */
+static bool lock_part(struct backup *b, char **ret_why)
 {
-    remove_beside(b);
-    unlink(b->part);
-    b->disk->close(b->disk, b->part_fd);
-}
-
-/* Begins an empty part; another backup to the same file has it locked. */
-static bool take_part(struct backup *b, char **ret_why)
-{
-    b->part_fd = b->disk->open(b->disk, b->part, true, false);
-    if (b->part_fd < 0) {
-        *ret_why = xprintf("%s cannot be written: %s", b->part, strerror(-b->part_fd));
-        return false;
-    }
-    /* not locked either where the other process has just given the file its last name */
-    if (disk_lock(b->part_fd, b->part) != 0) {
-        b->disk->close(b->disk, b->part_fd);
-        *ret_why = xprintf("%s is being written by another process", b->part);
-        return false;
-    }
-    remove_beside(b); /* left by an interrupted backup */
-    int code = b->disk->truncate(b->disk, b->part_fd, 0);
+    b->lock_fd = b->disk->open(b->disk, b->lock, true, false);
+    int code = b->lock_fd < 0 ? b->lock_fd : disk_lock(b->lock_fd, b->lock);
     if (code == 0)
         return true;
-    *ret_why = xprintf("%s cannot be written: %s", b->part, strerror(-code));
-    remove_part(b);
+    if (b->lock_fd >= 0)
+        b->disk->close(b->disk, b->lock_fd);
+    *ret_why = code == -EWOULDBLOCK || code == -ESTALE
+                   ? xprintf("%s is being written by another process", b->part)
+                   : xprintf("%s cannot be locked: %s", b->lock, strerror(-code));
     return false;
+}
+
+static void unlock_part(const struct backup *b)
+{
+    unlink(b->lock);
+    b->disk->close(b->disk, b->lock_fd);
 }
 
 bool sqlite_store_backup(const char *directory, struct disk *disk, const char *file,
@@ -185,15 +182,21 @@ bool sqlite_store_backup(const char *directory, struct disk *disk, const char *f
         .file = file,
         .journal_directory = xprintf("%s/journal", directory),
         .part = xprintf("%s.part", file),
+        .lock = xprintf("%s.part.lock", file),
     };
-    bool has_part = take_part(&b, ret_why);
-    bool good = has_part && open_source(&b, directory, ret_why) && copy_pages(&b, ret_why) &&
+    bool is_locked = lock_part(&b, ret_why);
+    if (is_locked)
+        remove_part(&b); /* left by an interrupted backup */
+    bool good = is_locked && open_source(&b, directory, ret_why) && copy_pages(&b, ret_why) &&
                 replay_tail(&b, ret_why) && check_copy(&b, ret_why) && finish(&b, ret_why);
     view_close(&b.view);
     apply_close(&b.apply);
     sql_close(&b.from);
-    if (has_part)
+    if (is_locked) {
         remove_part(&b);
+        unlock_part(&b);
+    }
+    free(b.lock);
     free(b.journal_directory);
     free(b.part);
     return good;

@@ -27,7 +27,7 @@ void writer_take_applied(struct sqlite_store *s, struct request *r);
 
 /* writer_stall.c */
 
-enum writer_room { ROOM, ROOM_LATER, ROOM_REFUSED };
+enum writer_room { WRITER_ROOM, WRITER_ROOM_LATER, WRITER_ROOM_REFUSED };
 
 /* Whether the journal has room for a batch, or its rest, now. A batch that has begun is not
  * refused. */

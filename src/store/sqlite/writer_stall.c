@@ -14,11 +14,11 @@ enum writer_room writer_journal_room(struct sqlite_store *s, const struct reques
     struct writer *w = &s->writer;
     if (writer_intake_ready(s, r)) {
         w->unready_mono_ms = 0;
-        return ROOM;
+        return WRITER_ROOM;
     }
     if (w->unready_mono_ms == 0)
         w->unready_mono_ms = env_mono_ms(s->env);
-    return out_of_patience(s) && r->decided == 0 ? ROOM_REFUSED : ROOM_LATER;
+    return out_of_patience(s) && r->decided == 0 ? WRITER_ROOM_REFUSED : WRITER_ROOM_LATER;
 }
 
 /* True if an accepted event would have to wait for the applier. */
@@ -68,7 +68,7 @@ bool writer_is_blocked(struct sqlite_store *s, const struct request *r)
     if (s->writer.freeze_now)
         return true;
     return r->kind == REQUEST_INTAKE &&
-           (writer_waits_for_applier(s) || writer_journal_room(s, r) == ROOM_LATER);
+           (writer_waits_for_applier(s) || writer_journal_room(s, r) == WRITER_ROOM_LATER);
 }
 
 /* Outcomes and changes are never refused; they wait for journal space, because running out in the

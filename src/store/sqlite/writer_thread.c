@@ -111,7 +111,7 @@ static void commit_group(struct sqlite_store *s)
  * batch. */
 static bool take_intake(struct sqlite_store *s, struct request *r)
 {
-    if (writer_journal_room(s, r) != ROOM)
+    if (writer_journal_room(s, r) != WRITER_ROOM)
         writer_refuse(s, r->what, STORE_REFUSES_JOURNAL);
     else if (writer_waits_for_applier(s))
         writer_refuse(s, r->what, STORE_REFUSES_DATABASE);
