@@ -159,7 +159,7 @@ CASES = {
     "window_overflow": (say(frame(WINDOW_UPDATE, 0, 0, struct.pack(">I", 0x7fffffff))), "protocol",
                         None, "HTTP/2"),
     "too_many_1xx": (flood(status(103, end=False)), "protocol", None, "1xx"),
-    "many_headers": (say(many_headers), "protocol", None, "over 32768 bytes"),
+    "many_headers": (say(many_headers), "protocol", None, "longer than 32768 bytes"),
     "endless_headers": (endless_headers, "protocol", None, "HTTP/2"),
     "flood_ping": (flood(frame(PING, 0, 0, b"12345678")), "protocol", None, "floods"),
     "flood_settings": (flood(settings(window=65535)), "protocol", None, "floods"),
