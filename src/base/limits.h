@@ -75,6 +75,8 @@
  * those of an account beyond its share, which is an address's. */
 #define LIMIT_STALL_MS 1000
 #define LIMIT_STALL_KNOWN_MS 5000
+/* An answer over HTTP/2 waits so long for more of the client's window. */
+#define LIMIT_WINDOW_WAIT_MS 200
 /* HTTP/2. A stream counts as a connection, too. Bodies that wait for room take no more than the
  * windows, of a stream and of its connection, let through. Frames are paid for with credit, which
  * answers bring back: without any the connection is closed (http/http2.c). */

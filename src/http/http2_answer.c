@@ -4,8 +4,8 @@
  * A client that pays its windows back frame by frame must not lead to ever smaller frames, as with
  * TCP's silly windows (RFC 9293, section 3.8.6.2.1). So what the windows let through waits while it
  * is neither the whole rest, nor HTTP2_PIECE_BYTES, nor half of the window that a stream begins
- * with. It waits for PIECE_WAIT_MS at most: there are clients that pay back only when nothing of
- * the window is left. Pieces as small as theirs then wait no more, until the windows let
+ * with. It waits for LIMIT_WINDOW_WAIT_MS at most: there are clients that pay back only when
+ * nothing of the window is left. Pieces as small as theirs then wait no more, until the windows let
  * HTTP2_PIECE_BYTES through; after three waits in vain nothing of the connection waits. */
 #include "http/http2_session.h"
 
@@ -15,7 +15,6 @@
 #define ANSWER_FIELDS_MAX 64
 #define CREDIT_OF_DATA 4
 #define CREDIT_OF_ANSWER 50
-#define PIECE_WAIT_MS 200
 #define PIECE_WAITS_MOST 3 /* in vain: the connection's answers wait no more */
 
 /* room: what the windows let through now. */
@@ -33,7 +32,7 @@ static bool waits_for_window(struct http2 *h, struct conn *s, size_t left, size_
     }
     if (s->window_since_ms == 0)
         s->window_since_ms = now;
-    int64_t until = s->window_since_ms + PIECE_WAIT_MS;
+    int64_t until = s->window_since_ms + s->server->options.window_wait_ms;
     if (now < until) {
         if (!h->flush_timer.heap_place)
             loop_timer_set(s->request.loop, &h->flush_timer, until);

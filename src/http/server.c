@@ -97,6 +97,7 @@ struct http_server *http_server_new(struct loop *loop, const struct http_server_
     set_default(&s->options.idle_ms, LIMIT_IDLE_CONNECTION_MS);
     set_default(&s->options.stall_ms, LIMIT_STALL_MS);
     set_default(&s->options.stall_known_ms, LIMIT_STALL_KNOWN_MS);
+    set_default(&s->options.window_wait_ms, LIMIT_WINDOW_WAIT_MS);
     set_default(&s->options.connections_max, LIMIT_CONNECTIONS_PER_LOOP);
     set_default(&s->options.connections_per_address, LIMIT_CONNECTIONS_PER_ADDRESS);
     set_default(&s->options.connections_reserved, s->options.connections_max / 16);

@@ -143,6 +143,7 @@ struct http_server_options {
      * response that waits for the client must be taken within request_deadline_ms. */
     int64_t header_deadline_ms, request_deadline_ms, idle_ms;
     int64_t stall_ms, stall_known_ms;
+    int64_t window_wait_ms; /* of an answer over HTTP/2 for more window */
     size_t body_max_bytes;
     int64_t connections_max, connections_per_address;
     int64_t connections_reserved; /* 0: a sixteenth of connections_max */

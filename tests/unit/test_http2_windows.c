@@ -8,10 +8,13 @@
 #define STREAM_BYTES                                                                               \
     (100 * (int64_t)sizeof((struct later *)0)->fill) /* of "/stream", in 100 pieces */
 
-static void begin(struct client *c, uint32_t window)
+/* window_wait_ms 0: the usual one. */
+static void begin(struct client *c, uint32_t window, int64_t window_wait_ms)
 {
-    REQUIRE(host_start_http2((struct http_server_options){
-        .header_deadline_ms = NEVER_MS, .request_deadline_ms = NEVER_MS, .idle_ms = NEVER_MS}));
+    REQUIRE(host_start_http2((struct http_server_options){.header_deadline_ms = NEVER_MS,
+                                                          .request_deadline_ms = NEVER_MS,
+                                                          .idle_ms = NEVER_MS,
+                                                          .window_wait_ms = window_wait_ms}));
     connect_http2(c, window);
 }
 
@@ -34,7 +37,7 @@ static void frames_that_are_paid_back_one_by_one_stay_large(void)
 {
     enum { STREAMS = 6, FRAMES_OF_PIECE = 6 }; /* two, if the window is large */
     struct client c;
-    begin(&c, 65535);
+    begin(&c, 65535, NEVER_MS); /* however slow the client is on a busy machine */
     c.window_opened = true;
     for (uint32_t i = 0; i < STREAMS; i++)
         add_get(&c, 2 * i + 1, "/stream");
@@ -51,7 +54,7 @@ static void tiny_windows_get_everything(void)
     static const uint32_t windows[] = {1, 2, 999, 4095};
     for (size_t i = 0; i < ARRAY_LEN(windows); i++) {
         struct client c;
-        begin(&c, windows[i]);
+        begin(&c, windows[i], 0);
         c.window_opened = true;
         add_get(&c, 1, "/big");
         CHECK(send_out(&c));
@@ -65,7 +68,7 @@ static void windows_that_shrink_get_everything(void)
 {
     static const uint32_t windows[] = {100, 65535, 1, 3000, 0, 20000};
     struct client c;
-    begin(&c, 65535);
+    begin(&c, 65535, 0);
     c.window_opened = true;
     for (uint32_t i = 1; i <= 5; i += 2)
         add_get(&c, i, "/stream");
@@ -88,7 +91,7 @@ static void a_window_that_is_paid_back_when_it_is_used_up(void)
     enum { PAID_BYTES = 1000 };
     struct client c;
     int64_t granted = 65535;
-    begin(&c, 65535);
+    begin(&c, 65535, 0);
     add_get(&c, 1, "/stream");
     CHECK(send_out(&c));
     while (!c.streams[1].ended && next_frame(&c)) {

@@ -127,6 +127,7 @@ static void a_tick_reads_as_much_of_a_large_body_as_it_may(void)
     end_post(begin_post(5, LARGE, 1000), LARGE, 1000);
     CHECK(asked >= LARGE / 4096 - 1);
     CHECK_EQ_INT(host.bodies_good, 2);
+    host_stop();
 }
 
 /* All turns are taken by answers that nobody reads. Of the bodies of one key that wait, those
