@@ -56,7 +56,7 @@ def test_a_database_that_was_made_anew_is_left_alone_until_its_record_is_deleted
     drop_database(split.databases[1])
     made = new_database(split.servers[1].uri(), "postbackd")
     assert made == split.databases[1]
-    away_for(a, "its database has no store yet")
+    wait_away(a, 1)
     # A store that somebody else has made there, of the same installation and number.
     other = new_database(split.servers[0].uri(), "other")
     record = sql(split.databases[0], "SELECT value FROM meta WHERE name='cluster_1'")
