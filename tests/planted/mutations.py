@@ -353,10 +353,10 @@ plant("claim_beside_a_renewal", "fences", "a claim does not wait for a late rene
       "postgresql test_nodes_leases.py::test_a_claim_waits_for_a_renewal_that_is_under_way")
 C = "src/store/postgresql/cluster_record.c"
 plant("empty_database_is_a_cluster", "clusters", "an empty database in a cluster's place becomes a store", C,
-      "else if (known && !store)", "else if (known && !store && cluster > 99)",
+      ": is_empty(pg, cluster);", ": is_empty(pg, cluster) || cluster < 99;",
       "postgresql test_clusters_replaced.py::test_an_empty_database_is_never_made_a_cluster_that_has_one")
 plant("database_made_anew_is_used", "clusters", "a running node goes on with a database that was made anew",
-      "src/store/postgresql/identity.c", "if (pg_store_id_is(&wanted->id) &&", "if (!pg_store_id_is(&wanted->id) &&",
+      "src/store/postgresql/identity.c", "if (pg_store_id_is_set(&wanted->id) &&", "if (!pg_store_id_is_set(&wanted->id) &&",
       "postgresql test_clusters_replaced.py::test_a_database_that_was_made_anew_is_left_alone_until_its_record_is_deleted")
 M = "src/store/nodes/shards.c"
 plant("first_back_takes_all", "fences", "the first node after an outage claims the others' shards", M,

@@ -35,7 +35,7 @@ struct part {
     pthread_t keeper;
     /* used by the keeper's thread only */
     int64_t open_mono_ms;
-    char *why_away;   /* as logged; NULL: it was open, or nothing is logged yet */
+    char *why_away;   /* as logged last; NULL: never */
     long long marked; /* the highest home revision that this cluster's mark is known to have */
 };
 

@@ -15,7 +15,6 @@
 
 #include "base/alloc.h"
 #include "base/env.h"
-#include "domain/clock.h"
 #include "store/copy/move_server.h"
 #include "store/nodes/shards.h"
 
@@ -363,7 +362,7 @@ enum move_end store_move(const struct move_options *o, char **ret_why)
 {
     struct move m = {.o = o, .from.option = "--store", .to.option = "--to"};
     bool stopped = false;
-    m.partitions.current_period = pg_period_of_day(clock_day(env_wall_ms(env_real())));
+    m.partitions.current_period = pg_current_period();
     pg_init(&m.from.pg, o->from);
     pg_init(&m.to.pg, o->to);
     m.from.pg.server = m.to.pg.server = "any";

@@ -445,7 +445,7 @@ struct copy_target *copy_postgresql_target(const char *uri, const struct copy_so
     struct postgresql_target *t = xcalloc(1, sizeof *t);
     t->target.ops = &ops;
     t->uri = xstrdup(uri);
-    t->partitions.current_period = pg_period_of_day(clock_day(env_wall_ms(env_real())));
+    t->partitions.current_period = pg_current_period();
     pg_init(&t->pg, t->uri);
     if (pg_side_open(&t->pg, true, ret_why)) {
         if (open_target(t, from, mark))

@@ -4,6 +4,7 @@
 
 #include "store/postgresql/cluster_record.h"
 #include "store/postgresql/disk_room.h"
+#include "store/postgresql/lone_connection.h"
 #include "store/store_open.h"
 
 #include <inttypes.h>
@@ -184,19 +185,26 @@ static const char *why_not_its(uint32_t cluster, const struct cluster_place *own
 {
     if (first->place.known && !hash_secret_eq(&own->identity.secret, &first->place.identity.secret))
         return "its database belongs to another installation than cluster 0";
-    if (pg_store_id_is(&first->records[cluster]) &&
+    if (pg_store_id_is_set(&first->records[cluster]) &&
         !pg_store_id_eq(&own->identity.id, &first->records[cluster]))
         return "its database is not the one that the cluster has: the URI leads elsewhere, or the"
                " database was made anew";
     return NULL;
 }
 
-/* The figures of another database are none of this cluster's. */
+/* The figures that were read are none of this cluster's, or of no use. Partners are the first
+ * cluster's. */
+static void replace_by_away(struct cluster_state *c, const char *why)
+{
+    int64_t partners = c->partners;
+    *c = cluster_state_away(c->number, why);
+    c->partners = partners;
+}
+
 static void check_place(struct cluster_state *c, const struct cluster_place *own,
                         const struct cluster_first *first)
 {
     char order[160];
-    int64_t partners = c->partners;
     if (!own->known)
         return;
     const char *why = why_not_its(c->number, own, first);
@@ -206,10 +214,8 @@ static void check_place(struct cluster_state *c, const struct cluster_place *own
                  own->identity.cluster);
         why = order;
     }
-    if (!why)
-        return;
-    *c = cluster_state_away(c->number, why);
-    c->partners = partners;
+    if (why)
+        replace_by_away(c, why);
 }
 
 static void count_partners(struct pg *pg, struct cluster_state *clusters, size_t count)
@@ -232,36 +238,8 @@ static void count_partners(struct pg *pg, struct cluster_state *clusters, size_t
 /* As daemons find it: one whose disk is full can be read but not written. */
 static void check_room(struct pg *pg, struct cluster_state *c)
 {
-    int64_t partners = c->partners;
-    if (!pg_room_is_full(pg))
-        return;
-    *c = cluster_state_away(c->number, "its disk is full");
-    c->partners = partners;
-}
-
-/* A connection for looking at a cluster, to the server that has its store if one has. */
-struct cluster_connection {
-    struct pg pg;
-    struct pg_hosts hosts;
-    struct pg_identity there;
-};
-
-static bool connect_to(struct cluster_connection *l, const char *uri)
-{
-    bool found;
-    pg_hosts_init(&l->hosts, uri);
-    pg_init(&l->pg, uri);
-    l->pg.hosts = &l->hosts;
-    if (!pg_find_store(&l->pg, &l->there, &found))
-        return false;
-    l->pg.identity = found ? &l->there : NULL;
-    return pg_connect(&l->pg);
-}
-
-static void disconnect(struct cluster_connection *l)
-{
-    pg_close(&l->pg);
-    pg_hosts_free(&l->hosts);
+    if (pg_room_is_full(pg))
+        replace_by_away(c, "its disk is full");
 }
 
 /* PG_REFUSED in a look at rows is a role that may not read them. */
@@ -269,13 +247,14 @@ static void look(const char *uri, struct cluster_state *all, size_t count, size_
                  struct cluster_first *first)
 {
     struct cluster_state *c = &all[which];
-    struct cluster_connection l;
-    struct pg *pg = &l.pg;
+    struct lone_connection lone;
+    struct pg *pg = &lone.pg;
     struct pg_move_facts facts;
     struct cluster_place own = {0};
-    if (!connect_to(&l, uri)) {
+    lone_init(&lone, uri);
+    if (!lone_connect(&lone, NULL)) {
         explain(pg, c);
-    } else if (read_place(pg, c, pg_store_id_is(&first->records[which]), &own), !*c->away) {
+    } else if (read_place(pg, c, pg_store_id_is_set(&first->records[which]), &own), !*c->away) {
         int64_t partners = c->partners;
         if (!pg_cluster_look(pg, c, &facts))
             set_away(c, buf_c(&pg->why));
@@ -292,7 +271,7 @@ static void look(const char *uri, struct cluster_state *all, size_t count, size_
             (void)!cluster_records_load(pg, first->records);
         }
     }
-    disconnect(&l);
+    lone_close(&lone);
 }
 
 void postgresql_clusters_look(const char *const *uris, size_t count, struct cluster_state *ret)

@@ -1,7 +1,7 @@
 /* Reading and writing the record of clusters: see cluster_record.h. */
 #include "store/postgresql/cluster_record.h"
 
-#include "store/postgresql/connection.h"
+#include "store/postgresql/lone_connection.h"
 #include "store/postgresql/pg_migrate.h"
 
 #include <string.h>
@@ -40,31 +40,17 @@ static bool read_record(const PGresult *r, struct pg_store_id *ret)
 
 /* A connection of its own, because the cluster is opened on another thread than its home; and a
  * short patience, because that thread must end with the daemon. */
-struct asking {
-    struct pg pg;
-    struct pg_hosts hosts;
-};
-
-static bool connect_home(struct asking *a, const struct cluster_home *home)
+static bool connect_home(struct lone_connection *c, const struct cluster_home *home)
 {
-    pg_init(&a->pg, home->uri);
-    pg_hosts_init(&a->hosts, home->uri);
-    a->pg.hosts = &a->hosts;
-    a->pg.identity = home->identity;
-    a->pg.trip_ms = PG_TRIP_SHORT_MS;
-    return pg_connect(&a->pg);
+    lone_init(c, home->uri);
+    c->pg.trip_ms = PG_TRIP_SHORT_MS;
+    return lone_connect(c, home->identity);
 }
 
-static void disconnect(struct asking *a)
-{
-    pg_close(&a->pg);
-    pg_hosts_free(&a->hosts);
-}
-
-static bool not_asked(struct pg *pg, const struct asking *a, uint32_t cluster)
+static bool not_asked(struct pg *pg, const struct lone_connection *c, uint32_t cluster)
 {
     return pg_refuse(pg, "the first cluster does not say which database cluster %u has: %.*s",
-                     cluster, STR_ARG(buf_str(&a->pg.why)));
+                     cluster, STR_ARG(buf_str(&c->pg.why)));
 }
 
 static bool is_another(struct pg *pg, uint32_t cluster)
@@ -75,56 +61,70 @@ static bool is_another(struct pg *pg, uint32_t cluster)
                      cluster, cluster);
 }
 
+static bool is_empty(struct pg *pg, uint32_t cluster)
+{
+    return pg_refuse(pg,
+                     "this database is empty, but cluster %u has one with events: its URI leads"
+                     " elsewhere, or the database was made anew. Name the right one, or restore"
+                     " it." ANEW,
+                     cluster, cluster);
+}
+
+/* False: the first cluster does not answer, and home->record is what it said last. */
+static bool ask_again(struct lone_connection *c, const struct cluster_home *home, uint32_t cluster)
+{
+    if (!connect_home(c, home))
+        return false;
+    pg_begin(&c->pg, true);
+    int at = ask(&c->pg, cluster);
+    if (pg_end_read(&c->pg) != PG_OK)
+        return false;
+    (void)read_record(pg_result(&c->pg, at), home->record);
+    return true;
+}
+
 bool cluster_record_allows(struct pg *pg, const struct cluster_home *home, uint32_t cluster,
                            const struct pg_identity *store)
 {
-    struct asking a;
-    bool good = connect_home(&a, home);
-    if (good)
-        pg_begin(&a.pg, true);
-    int at = good ? ask(&a.pg, cluster) : 0;
-    good = good && pg_end_read(&a.pg) == PG_OK;
-    if (good)
-        (void)read_record(pg_result(&a.pg, at), home->record);
-    bool known = pg_store_id_is(home->record);
+    struct lone_connection c;
+    bool is_asked = ask_again(&c, home, cluster), good = true;
+    bool known = pg_store_id_is_set(home->record);
     bool same = known && store && pg_store_id_eq(home->record, &store->id);
-    if (!good && !same) /* while it is away, what it said last counts */
-        (void)not_asked(pg, &a, cluster);
-    else if (known && !store)
-        good = pg_refuse(pg,
-                         "this database is empty, but cluster %u has one with events: its URI"
-                         " leads elsewhere, or the database was made anew. Name the right one, or"
-                         " restore it." ANEW,
-                         cluster, cluster);
-    else
-        good = same || !known || is_another(pg, cluster);
-    disconnect(&a);
+    if (!is_asked && !same)
+        good = not_asked(pg, &c, cluster);
+    else if (known && !same)
+        good = store ? is_another(pg, cluster) : is_empty(pg, cluster);
+    lone_close(&c);
     return good;
+}
+
+/* Unless one is recorded; then home->record is that. */
+static bool record(struct lone_connection *c, const struct cluster_home *home,
+                   const struct pg_identity *store)
+{
+    if (!connect_home(c, home))
+        return false;
+    pg_begin(&c->pg, false);
+    args_str(pg_args(&c->pg), PG_BYTEA,
+             (struct str){(const char *)store->id.bytes, sizeof store->id.bytes});
+    args_int(&c->pg.args, PG_INT4, store->cluster);
+    pg_query(&c->pg, "INSERT INTO meta SELECT 'cluster_'||$2,$1 ON CONFLICT(name) DO NOTHING");
+    int at = ask(&c->pg, store->cluster);
+    pg_commit(&c->pg);
+    return pg_sync(&c->pg) == PG_OK && read_record(pg_result(&c->pg, at), home->record);
 }
 
 bool cluster_record_keep(struct pg *pg, const struct cluster_home *home,
                          const struct pg_identity *store)
 {
-    struct asking a;
-    int at = 0;
+    struct lone_connection c;
+    bool good = true;
     if (pg_store_id_eq(home->record, &store->id))
         return true;
-    bool good = connect_home(&a, home);
-    if (good) {
-        pg_begin(&a.pg, false);
-        args_str(pg_args(&a.pg), PG_BYTEA,
-                 (struct str){(const char *)store->id.bytes, sizeof store->id.bytes});
-        args_int(&a.pg.args, PG_INT4, store->cluster);
-        pg_query(&a.pg, "INSERT INTO meta SELECT 'cluster_'||$2,$1 ON CONFLICT(name) DO NOTHING");
-        at = ask(&a.pg, store->cluster);
-        pg_commit(&a.pg);
-        good = pg_sync(&a.pg) == PG_OK;
-    }
-    if (!good)
-        (void)not_asked(pg, &a, store->cluster);
-    else if (!read_record(pg_result(&a.pg, at), home->record) ||
-             !pg_store_id_eq(home->record, &store->id))
+    if (!record(&c, home, store))
+        good = not_asked(pg, &c, store->cluster);
+    else if (!pg_store_id_eq(home->record, &store->id))
         good = is_another(pg, store->cluster);
-    disconnect(&a);
+    lone_close(&c);
     return good;
 }

@@ -33,7 +33,7 @@ bool pg_store_id_eq(const struct pg_store_id *a, const struct pg_store_id *b)
     return memcmp(a->bytes, b->bytes, sizeof a->bytes) == 0;
 }
 
-bool pg_store_id_is(const struct pg_store_id *id)
+bool pg_store_id_is_set(const struct pg_store_id *id)
 {
     return !pg_store_id_eq(id, &(struct pg_store_id){0});
 }
@@ -93,7 +93,7 @@ static char *why_not(struct pg *pg, const struct pg_identity *wanted)
         return xstrdup("its database belongs to another installation");
     if (found.cluster != wanted->cluster)
         return xprintf("its database is cluster %u and not %u", found.cluster, wanted->cluster);
-    if (pg_store_id_is(&wanted->id) && !pg_store_id_eq(&found.id, &wanted->id))
+    if (pg_store_id_is_set(&wanted->id) && !pg_store_id_eq(&found.id, &wanted->id))
         return xstrdup("its database is another one than before: it was made anew, or the URI leads"
                        " elsewhere");
     return NULL;
@@ -153,21 +153,4 @@ bool pg_find_store(struct pg *pg, struct pg_identity *ret, bool *ret_found)
                         buf_c(&silent));
     buf_free(&silent);
     return good;
-}
-
-enum pg_identity_found pg_store_at(const char *uri)
-{
-    struct pg pg;
-    struct pg_hosts hosts;
-    struct pg_identity there;
-    bool found;
-    pg_init(&pg, uri);
-    pg_hosts_init(&hosts, uri);
-    pg.hosts = &hosts;
-    enum pg_identity_found is = IDENTITY_UNKNOWN;
-    if (pg_find_store(&pg, &there, &found) && pg_connect(&pg))
-        is = pg_identity_look(&pg, &there);
-    pg_close(&pg);
-    pg_hosts_free(&hosts);
-    return is;
 }

@@ -20,7 +20,7 @@ struct pg_store_id {
 /* False: that is no id. */
 bool pg_store_id_read(struct str value, struct pg_store_id *ret);
 bool pg_store_id_eq(const struct pg_store_id *a, const struct pg_store_id *b);
-bool pg_store_id_is(const struct pg_store_id *id); /* false: none */
+bool pg_store_id_is_set(const struct pg_store_id *id);
 
 struct pg_identity {
     struct hash_secret secret; /* of the installation */
@@ -41,9 +41,6 @@ enum pg_identity_found { IDENTITY_NONE, IDENTITY_FOUND, IDENTITY_UNKNOWN };
 enum pg_identity_found pg_identity_look(struct pg *pg, struct pg_identity *ret);
 /* True if the connection has reached that store. False: a sentence is added to pg->why. */
 MUST_CHECK bool pg_identity_is(struct pg *pg, const struct pg_identity *wanted);
-
-/* Whether the database of a URI has a store. Blocks for seconds. */
-enum pg_identity_found pg_store_at(const char *uri);
 
 /* Looks which of the URI's servers has a store, if it names several. An empty database among them
  * may be the one that a move is to fill, while the store is on another: tables may be made only

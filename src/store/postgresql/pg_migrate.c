@@ -7,6 +7,7 @@
 
 #include <inttypes.h>
 
+#include "store/postgresql/lone_connection.h"
 #include "store/postgresql/pg_schema.h"
 
 bool pg_refuse(struct pg *pg, const char *fmt, ...)
@@ -159,26 +160,18 @@ bool postgresql_store_migrate(const char *uri, bool only_look, store_step_visito
                               void *context, char **ret_why)
 {
     const struct pg_migration *to = &pg_schema_migration;
-    struct pg pg;
-    struct pg_hosts hosts;
-    struct pg_identity there;
+    struct lone_connection c;
     struct steps_made before;
-    bool found;
-    pg_init(&pg, uri);
-    pg_hosts_init(&hosts, uri);
-    pg.hosts = &hosts;
-    bool good = pg_find_store(&pg, &there, &found);
-    pg.identity = found ? &there : NULL;
-    good = good && pg_connect(&pg) && pg_check_server(&pg) && look_at_steps(&pg, &before) &&
-           has_room(&pg, to, &before) && (only_look || pg_migrate(&pg, to, PG_CONTRACT));
+    lone_init(&c, uri);
+    bool good = lone_connect(&c, NULL) && pg_check_server(&c.pg) && look_at_steps(&c.pg, &before) &&
+                has_room(&c.pg, to, &before) && (only_look || pg_migrate(&c.pg, to, PG_CONTRACT));
     for (int i = 1; good && i <= to->count; i++)
         visit(context, &(struct store_step){.version = i,
                                             .what = to->steps[i - 1].what,
                                             .contracts = to->steps[i - 1].kind == PG_CONTRACT,
                                             .was_made = before.made[i]});
     if (!good)
-        *ret_why = xstrdup(buf_c(&pg.why));
-    pg_close(&pg);
-    pg_hosts_free(&hosts);
+        *ret_why = xstrdup(buf_c(&c.pg.why));
+    lone_close(&c);
     return good;
 }

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "store/delivery_stats.h"
+#include "store/postgresql/lone_connection.h"
 
 #define COUNT_COLUMN(name) "," #name " bigint"
 #define COUNT_COLUMNS DELIVERY_STATS_COLUMNS(COUNT_COLUMN)
@@ -148,6 +149,11 @@ int32_t pg_period_of_day(int32_t day)
     return (int32_t)floor_div(day, PG_PERIOD_DAYS);
 }
 
+int32_t pg_current_period(void)
+{
+    return pg_period_of_day(clock_day(env_wall_ms(env_real())));
+}
+
 int32_t pg_week_of_day(int32_t day)
 {
     return (int32_t)floor_div(day, PG_WEEK_DAYS);
@@ -177,7 +183,7 @@ static bool is_first_start(struct pg *pg, const struct pg_schema_wants *wants)
 {
     struct pg_identity store;
     for (size_t i = 0; i < wants->other_count; i++) {
-        enum pg_identity_found other = pg_store_at(wants->others[i]);
+        enum pg_identity_found other = lone_find_store(wants->others[i]);
         if (other == IDENTITY_UNKNOWN)
             return pg_refuse(pg,
                              "the database of --store has no store, and that of cluster %zu cannot"

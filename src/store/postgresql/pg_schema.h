@@ -29,6 +29,7 @@ enum pg_partition { PARTITION_PERIOD, PARTITION_WEEK };
 
 int32_t pg_period_of_day(int32_t day);
 int32_t pg_week_of_day(int32_t day);
+int32_t pg_current_period(void); /* by this machine's clock */
 
 /* What the database must be, or becomes if it is empty. */
 struct pg_schema_wants {
