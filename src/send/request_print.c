@@ -8,19 +8,11 @@ struct header_lines {
     struct str sent, in_log; /* in_log absent: made from the former */
 };
 
-struct field_name {
-    struct str text, lower; /* "Name: ", "name" */
-};
-
-static const struct field_name authorization = {STR("Authorization: "), STR("authorization")};
-static const struct field_name content_length = {STR("Content-Length: "), STR("content-length")};
-
 /* How the header is printed; `once` as in struct h2_header. */
 struct header_printer {
     void (*lines)(void *to, struct header_lines lines, bool once);
-    void (*field)(void *to, const struct field_name *name, struct str value, bool once);
-    void (*number)(void *to, const struct field_name *name, int64_t value);
-    bool is_masked; /* without credentials */
+    void (*credentials)(void *to, struct str userinfo);
+    void (*length)(void *to, size_t bytes);
 };
 
 #define TYPE_AND_ENCODING(type, line_end)                                                          \
@@ -80,17 +72,11 @@ static inline __attribute__((always_inline)) void print_header(void *to,
     struct header_lines first = {buf_str(&fixed->lines), buf_str(&fixed->in_log)};
     printer->lines(to, first, false);
     printer->lines(to, type_lines[x->format], false);
-    if (x->url->userinfo.p) {
-        struct buf basic = {0};
-        if (!printer->is_masked)
-            request_print_basic(&basic, x->url->userinfo);
-        printer->field(to, &authorization, printer->is_masked ? STR("Basic ***") : buf_str(&basic),
-                       true);
-        buf_free(&basic);
-    }
+    if (x->url->userinfo.p)
+        printer->credentials(to, x->url->userinfo);
     printer->lines(to, (struct header_lines){x->headers, STR_NONE}, true);
     if (x->format != REQUEST_GET)
-        printer->number(to, &content_length, (int64_t)x->body.n);
+        printer->length(to, x->body.n);
 }
 
 /* --- HTTP/1.1 --------------------------------------------------------------------------------- */
@@ -101,24 +87,23 @@ static void http1_lines(void *to, struct header_lines lines, bool once)
     buf_add_str(to, lines.sent);
 }
 
-static void http1_field(void *to, const struct field_name *name, struct str value, bool once)
+static void http1_credentials(void *to, struct str userinfo)
 {
-    (void)once;
-    buf_add_str(to, name->text);
-    buf_add_str(to, value);
+    buf_add_c(to, "Authorization: ");
+    request_print_basic(to, userinfo);
     buf_add_c(to, "\r\n");
 }
 
-static void http1_number(void *to, const struct field_name *name, int64_t value)
+static void http1_length(void *to, size_t bytes)
 {
-    buf_add_str(to, name->text);
-    buf_add_int(to, value);
+    buf_add_c(to, "Content-Length: ");
+    buf_add_int(to, (int64_t)bytes);
     buf_add_c(to, "\r\n");
 }
 
 void request_print(struct buf *to, const struct request_fixed *fixed, const struct exchange *x)
 {
-    static const struct header_printer http1 = {http1_lines, http1_field, http1_number, false};
+    static const struct header_printer http1 = {http1_lines, http1_credentials, http1_length};
     buf_reserve(to, x->url->target.n + fixed->lines.n + x->headers.n + x->body.n + 192);
     buf_add_c(to, request_format_method(x->format));
     buf_add_char(to, ' ');
@@ -174,27 +159,32 @@ static void http2_lines(void *to, struct header_lines lines, bool once)
     }
 }
 
-static void http2_field(void *to, const struct field_name *name, struct str value, bool once)
+/* What was printed into the scratch from `begin` on. */
+static struct str printed(const struct h2_list *list, size_t begin)
 {
-    struct h2_list *list = to;
-    struct str copy = {list->scratch->p + list->scratch->n, value.n};
-    buf_add_str(list->scratch, value);
-    list_add(list, name->lower, copy, once);
+    return (struct str){list->scratch->p + begin, list->scratch->n - begin};
 }
 
-static void http2_number(void *to, const struct field_name *name, int64_t value)
+static void http2_credentials(void *to, struct str userinfo)
 {
     struct h2_list *list = to;
-    struct str digits = {list->scratch->p + list->scratch->n, 0};
-    buf_add_int(list->scratch, value);
-    digits.n = (size_t)(list->scratch->p + list->scratch->n - digits.p);
-    list_add(list, name->lower, digits, false);
+    size_t begin = list->scratch->n;
+    request_print_basic(list->scratch, userinfo);
+    list_add(list, STR("authorization"), printed(list, begin), true);
+}
+
+static void http2_length(void *to, size_t bytes)
+{
+    struct h2_list *list = to;
+    size_t begin = list->scratch->n;
+    buf_add_int(list->scratch, (int64_t)bytes);
+    list_add(list, STR("content-length"), printed(list, begin), false);
 }
 
 size_t request_list_h2(struct h2_header ret[REQUEST_H2_HEADERS], struct buf *scratch,
                        const struct request_fixed *fixed, const struct exchange *x)
 {
-    static const struct header_printer http2 = {http2_lines, http2_field, http2_number, false};
+    static const struct header_printer http2 = {http2_lines, http2_credentials, http2_length};
     struct h2_list list = {.headers = ret, .scratch = scratch};
     buf_clear(scratch);
     const char *room =
@@ -233,24 +223,22 @@ static void log_lines(void *to, struct header_lines lines, bool once)
         request_print_lines(to, lines.sent);
 }
 
-static void log_field(void *to, const struct field_name *name, struct str value, bool once)
+static void log_credentials(void *to, struct str userinfo)
 {
-    (void)once;
-    buf_add_str(to, name->text);
-    buf_add_str(to, value);
-    buf_add_char(to, '\n');
+    (void)userinfo;
+    buf_add_c(to, "Authorization: Basic ***\n");
 }
 
-static void log_number(void *to, const struct field_name *name, int64_t value)
+static void log_length(void *to, size_t bytes)
 {
-    buf_add_str(to, name->text);
-    buf_add_int(to, value);
+    buf_add_c(to, "Content-Length: ");
+    buf_add_int(to, (int64_t)bytes);
     buf_add_char(to, '\n');
 }
 
 void request_print_log(struct buf *to, const struct request_fixed *fixed, const struct exchange *x)
 {
-    static const struct header_printer log = {log_lines, log_field, log_number, true};
+    static const struct header_printer log = {log_lines, log_credentials, log_length};
     buf_reserve(to, fixed->in_log.n + x->headers.n + 192);
     print_header(to, &log, fixed, x);
 }
