@@ -3,9 +3,9 @@
  * bound of connections first, which closes those that only wait (http/room.c). */
 #include "daemon/descriptors.h"
 
+#include "base/arithmetic.h"
 #include "base/limits.h"
 #include "base/log.h"
-#include "base/numbers.h"
 
 #define LEAST_PER_LOOP 8
 

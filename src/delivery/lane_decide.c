@@ -5,8 +5,8 @@
  * domain/callback_end.h decides when a failed callback is retried. */
 #include "delivery/lane.h"
 
+#include "base/arithmetic.h"
 #include "base/limits.h"
-#include "base/numbers.h"
 
 #define PAGE_LEAST 16
 #define PROBE_PAGE 4 /* the oldest due callbacks may be in the lane already, so read a few more */

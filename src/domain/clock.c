@@ -2,7 +2,7 @@
  * leap seconds, which must not affect stored values. */
 #include "domain/clock.h"
 
-#include "base/numbers.h"
+#include "base/arithmetic.h"
 
 #define DAYS_PER_400_YEARS 146097
 

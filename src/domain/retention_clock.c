@@ -2,7 +2,7 @@
  * store/sqlite/purge.c and store/postgresql/pg_keeper.c. */
 #include "domain/retention_clock.h"
 
-#include "base/numbers.h"
+#include "base/arithmetic.h"
 
 /* The time that this process has run has passed, whatever the wall clock says. */
 static void live_on(struct retention_clock *c, int64_t wall_ms, int64_t mono_ms)

@@ -2,7 +2,7 @@
 #include "people/user_record.h"
 
 #include "accounts/entry.h"
-#include "base/numbers.h"
+#include "base/arithmetic.h"
 #include "domain/clock.h"
 
 #include <sodium.h>

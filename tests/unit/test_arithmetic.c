@@ -1,6 +1,6 @@
 /* Arithmetic, and numbers in a fixed order of bytes. */
+#include "base/arithmetic.h"
 #include "base/bytes.h"
-#include "base/numbers.h"
 
 #include "check.h"
 
@@ -47,5 +47,5 @@ int main(void)
     RUN(division_rounds_down);
     RUN(one_of_two);
     RUN(bytes_have_a_fixed_order);
-    return check_done("numbers");
+    return check_done("arithmetic");
 }

@@ -11,7 +11,7 @@
 #include "store/clusters/clusters.h"
 
 #include "base/alloc.h"
-#include "base/numbers.h"
+#include "base/arithmetic.h"
 
 #include <stdlib.h>
 

@@ -5,7 +5,7 @@
 #include "store/postgresql/pg_schema.h"
 
 #include "base/alloc.h"
-#include "base/numbers.h"
+#include "base/arithmetic.h"
 #include "domain/clock.h"
 
 #include <inttypes.h>

@@ -3,7 +3,7 @@
  * numbers accepted on the day, and by the index of late events. */
 #include "store/sqlite/sqlite_store.h"
 
-#include "base/numbers.h"
+#include "base/arithmetic.h"
 #include "domain/clock.h"
 #include "store/books.h"
 
