@@ -130,6 +130,9 @@ def ages(port):
     return found
 
 
+SENT = 'postbackd_attempts_total{result="ok"}'
+
+
 class Daemon:
     def __init__(self, core=DAEMON_CORE, options=(), store=None, kept=None, uri=None, within=(), log=None):
         """On SQLite in the folder `store`, or on PostgreSQL. kept: a folder that is used and outlives the
@@ -176,6 +179,11 @@ class Daemon:
     def metrics(self):
         text = self.request("GET", "/metrics").decode()
         return {l.rsplit(" ", 1)[0]: float(l.rsplit(" ", 1)[1]) for l in text.splitlines() if l and l[0] != "#"}
+
+    def wait_delivered(self, count):
+        """So many callbacks since its start, and none waits."""
+        while self.metrics()[SENT] < count or self.metrics()["postbackd_callbacks_pending"]:
+            time.sleep(0.05)
 
     def accounts(self, count, url, partners=10):
         """`count` apps with one client each (bench_0...), app i at url(i)."""

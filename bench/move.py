@@ -32,7 +32,7 @@ import time
 from pathlib import Path
 from urllib.parse import quote
 
-from common import (BENCH_DIR, BUILD, CORES, KEY, Daemon, ages, argument, free_port, header, pinned, row,
+from common import (BENCH_DIR, BUILD, CORES, KEY, SENT, Daemon, ages, argument, free_port, header, pinned, row,
                     wait_port)
 from database import OTHERS_CORE, TICKS, Nodes, Server, sql, ticks
 from database_fill import fill
@@ -44,7 +44,6 @@ BATCHES, BATCH, SINGLES = 8, 10, 8  # senders; single ones send a fifth of all e
 SWITCH_MARGIN_S = 3  # what of the time around a switch counts to it
 TOO_SLOW = "--store is in use again"
 SUBSCRIPTION = "postbackd_move"
-SENT = 'postbackd_attempts_total{result="ok"}'
 
 Post = collections.namedtuple("Post", "at waited_s refused ids")
 
@@ -181,7 +180,7 @@ class Pair:
             daemon.accounts(APPS, lambda i: "http://127.0.0.1:%d/" % port, partners=PARTNERS)
             for i in range(APPS):
                 daemon.load(1, 1, batch=1, connections=1, first=i, core=OTHERS_CORE)
-            wait_sent(daemon, APPS)
+            daemon.wait_delivered(APPS)
         finally:
             daemon.close()
         count = fill(self.old, gb, APPS, PARTNERS)
@@ -191,11 +190,6 @@ class Pair:
     def close(self):
         for server in self.servers:
             server.close()
-
-
-def wait_sent(daemon, count):
-    while daemon.metrics()[SENT] < count or daemon.metrics()["postbackd_callbacks_pending"]:
-        time.sleep(0.1)
 
 
 def megabytes(uri, what="pg_database_size(current_database())"):

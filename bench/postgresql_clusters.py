@@ -12,16 +12,10 @@ import sys
 import time
 from pathlib import Path
 
-from common import Daemon, Sink, argument, header, row, spread
+from common import SENT, Daemon, Sink, argument, header, row, spread
 from database import OTHERS_CORE, Server
 
 APPS, CONNECTIONS, REST_S = 64, 24, 20
-SENT = 'postbackd_attempts_total{result="ok"}'
-
-
-def wait_delivered(node, count):
-    while node.metrics()[SENT] < count or node.metrics()["postbackd_callbacks_pending"] > 0:
-        time.sleep(0.05)
 
 
 def at_rest(server, node):
@@ -40,12 +34,12 @@ def measure(server, sink, clusters, events, batch):
     try:
         node.accounts(APPS, lambda i: "http://127.0.0.1:%d/app/%d" % (sink.port, i), partners=APPS)
         node.load(APPS, 3000, batch=batch, connections=CONNECTIONS, core=OTHERS_CORE)
-        wait_delivered(node, 3000)
+        node.wait_delivered(3000)
         server.checkpoint()
         sent, own, theirs, wal, begin = (node.metrics()[SENT], node.cpu_seconds(), server.cpu_seconds(),
                                          server.wal_bytes(), time.monotonic())
         node.load(APPS, events, batch=batch, connections=CONNECTIONS, core=OTHERS_CORE)
-        wait_delivered(node, sent + events)
+        node.wait_delivered(sent + events)
         found = {"node": (node.cpu_seconds() - own) / events * 1e6,
                  "server": (server.cpu_seconds() - theirs) / events * 1e6,
                  "wal": (server.wal_bytes() - wal) / events, "rate": events / (time.monotonic() - begin)}

@@ -13,12 +13,11 @@ import statistics
 import sys
 import time
 
-from common import Daemon, Sink, header, row, spread
+from common import SENT, Daemon, Sink, header, row, spread
 from database import Nodes, OTHERS_CORE, Server
 
 COUNTS = (1, 2, 3)
 CONNECTIONS = 24
-SENT = 'postbackd_attempts_total{result="ok"}'
 
 
 def prepare(server, sink):
