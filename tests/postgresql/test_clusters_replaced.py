@@ -23,6 +23,11 @@ def has_store(uri):
     return sql(uri, "SELECT to_regclass('meta') IS NOT NULL") == "t"
 
 
+def sessions(server):
+    """How many there ever were in the cluster's database."""
+    return int(sql(server.uri(), "SELECT sessions FROM pg_stat_database WHERE datname='postbackd'"))
+
+
 def away_for(node, why):
     wait_away(node, 1)
     eventually(lambda: why in node.log_text(), 30, what=why)
@@ -85,6 +90,8 @@ def test_a_database_that_was_made_anew_is_left_alone_until_its_record_is_deleted
     sql(split.databases[0], "DELETE FROM meta WHERE name='cluster_1'")
     eventually(lambda: b.metrics()["postbackd_clusters_away"] == 0, 30, what="the cluster begins anew")
     assert events_in(made) == 0 and post(b, account.event("new")).json["Accepted"] == 1
+    before = sessions(split.servers[1])
+    eventually(lambda: sessions(split.servers[1]) > before + 12, 60, what="a tries again and again; b has 9 at most")
     assert a.metrics()["postbackd_clusters_away"] == 1
     a.restart()
     eventually(lambda: a.metrics()["postbackd_clusters_away"] == 0, 30)
