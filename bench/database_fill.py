@@ -31,8 +31,7 @@ CREATE FUNCTION bench.make(parent text, number bigint) RETURNS void LANGUAGE plp
 DECLARE name text := parent||'_'||number+100000;
 BEGIN
   IF to_regclass(name) IS NULL THEN
-    EXECUTE format('CREATE TABLE %%s (LIKE %%s INCLUDING ALL)%%s', name, parent,
-                   CASE parent WHEN 'event' THEN ' WITH (fillfactor=60)' ELSE '' END);
+    EXECUTE format('CREATE TABLE %%s (LIKE %%s INCLUDING ALL)', name, parent);
     EXECUTE format('ALTER TABLE %%s ATTACH PARTITION %%s FOR VALUES FROM (%%s) TO (%%s)',
                    parent, name, number, number+1);
   END IF;

@@ -56,8 +56,8 @@ static const struct {
                 " FROM unnest($1,$2,$3,$4,$5) AS u(a,d,c,n,m) ON CONFLICT(account_no,day,client_no)"
                 " DO UPDATE SET " ADD(live_events) "," ADD(live_outcomes) "," ADD(
                     live_conversions_survey) "," ADD(live_survey_micros)},
-    [WAITING] = {"waiting", "illlilb",
-                 "INSERT INTO waiting SELECT * FROM unnest($1,$2,$3,$4,$5,$6,$7)"},
+    [WAITING] = {"waiting", "illlilbb",
+                 "INSERT INTO waiting SELECT * FROM unnest($1,$2,$3,$4,$5,$6,$7,$8)"},
     [BOOK] = {"book", "iilsbsltt",
               "INSERT INTO book AS t SELECT a,d,p,l,x,s,n,r::numeric,v::numeric FROM"
               " unnest($1,$2,$3,$4,$5,$6,$7,$8,$9) AS u(a,d,p,l,x,s,n,r,v)"
@@ -197,7 +197,8 @@ static void generate(struct loop *l, int64_t now_ms, struct texts *to, struct ev
 
 static void add_event(struct loop *l, const struct event *e, int32_t period)
 {
-    rows_insert_add(&l->tables[EVENT], e, period, WAIT_DUE);
+    struct callback_life life = life_accept(e, NULL);
+    rows_insert_add(&l->tables[EVENT], e, period, &life, true);
     struct pg_column *c = l->tables[BODY].columns;
     column_int(&c[0], e->account_no);
     column_int(&c[1], period);
@@ -216,6 +217,7 @@ static void add_event(struct loop *l, const struct event *e, int32_t period)
     column_int(&c[4], period);
     column_int(&c[5], e->accepted_ms);
     column_int(&c[6], true);
+    column_int(&c[7], true);
     l->sums[e->client_no - 1].events++;
     l->sums[e->client_no - 1].micros += e->revenue_micros;
     books_owe(&l->books, e, e->state);

@@ -4,9 +4,9 @@
 EVENTS surveys and offers come in over HTTP and are delivered; then what is kept for ever is summed:
 all tables and indexes but those that purging takes whole (bodies, attempts, sets of panelists of a
 day, counts by quarter of an hour). On PostgreSQL it is summed twice: as the load and VACUUM have left
-it, with pages that are partly empty, and after VACUUM FULL with full pages, as an operator may rewrite a
-month that is over (docs/operators/postgresql.md); each time behind the packing of keys. Printed beside the bytes of the facts themselves: the four
-texts and four numbers of an event as they came, uncompressed.
+it, with what new events will use (pages of indexes that are half full, room of keys that are packed
+since), and after VACUUM FULL without; each time behind the packing of keys. Printed beside the bytes
+of the facts themselves: the four texts and four numbers of an event as they came, uncompressed.
 
     bench/kept.py [EVENTS] [sqlite] [postgresql]
 """
@@ -20,10 +20,8 @@ from database import Server, sql
 
 APPS = 100
 GOALS = {"sqlite": 200, "postgresql": 300}
-PURGED = re.compile(r"(bodies|attempts?|active|body)(_|$)|intraday|delivery_stats|sqlite_")
+PURGED = re.compile(r"(bodies|attempts?|active|body|waiting)(_|$)|intraday|delivery_stats|sqlite_")
 FILTER_BYTES = 512 / 480 * 24 / 8  # of a key once its segment is closed, which here is open (store/sqlite/filter.c)
-FILL_PAGES = """DO $$ DECLARE name regclass; BEGIN FOR name IN SELECT inhrelid FROM pg_inherits
-WHERE inhparent='event'::regclass LOOP EXECUTE format('ALTER TABLE %s SET (fillfactor=100)', name); END LOOP; END $$"""
 FACTS = ("SELECT avg(length(event_id)+length(panelist_id)+coalesce(length(session_id),0)"
          "+coalesce(length(offer_title),0))+4*8 FROM event")
 
@@ -72,8 +70,6 @@ def postgresql(events):
         daemon.stop()
         found = {}
         for how in "VACUUM", "VACUUM FULL":
-            if how == "VACUUM FULL":
-                sql(uri, FILL_PAGES)
             sql(uri, how)
             lines = sql(uri, "SELECT c.relname||' '||pg_relation_size(c.oid) FROM pg_class c JOIN pg_namespace n"
                              " ON n.oid=relnamespace WHERE nspname='public' AND relkind IN ('r','i')").split("\n")

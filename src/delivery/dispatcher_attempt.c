@@ -345,6 +345,7 @@ static void finish(struct dispatcher *d, struct delivery_attempt *t)
         .account_no = c->account_no,
         .event_no = c->event_no,
         .lane = lane->no,
+        .was_due_ms = c->place.due_ms,
         .resend_no = t->x.class == ATTEMPT_OK ? c->resend_no : t->resend_no,
         .has_attempt = true,
         .attempt = attempt_of(t, c->lane, &url),

@@ -59,7 +59,7 @@ static void bodies_of_a_resend_under_way_stay(void)
     begin();
     pg_begin(&other, false);
     pg_exec(&other, "SELECT count(*) FROM body");
-    pg_exec(&other, "INSERT INTO waiting VALUES(1,1,1,1,7,1,true)");
+    pg_exec(&other, "INSERT INTO waiting VALUES(1,1,1,1,7,1,true,false)");
     ASSERT(pg_sync(&other) == PG_OK);
     ASSERT(pthread_create(&thread, NULL, commit_behind, NULL) == 0);
     while (pg_bodies_drop(&pg, PERIOD + 1, TODAY) != PG_OK)
@@ -107,7 +107,7 @@ static void bodies_go_beside_older_ones_that_stay(void)
     for (int32_t period = PERIOD + 1; period <= PERIOD + 3; period++)
         ASSERT(pg_partition_make(&pg, &known, PARTITION_PERIOD, period) == PG_OK);
     pg_partitions_free(&known);
-    pg_exec(&pg, "INSERT INTO waiting VALUES(1,1,1,1,7,1,true)");
+    pg_exec(&pg, "INSERT INTO waiting VALUES(1,1,1,1,7,1,true,false)");
     note(1, PERIOD + 2, TODAY);
     CHECK(pg_bodies_drop(&pg, PERIOD + 3, TODAY) == PG_OK);
     CHECK_EQ_INT(partitions(), 3);
@@ -126,7 +126,7 @@ static void add_attempt(int event_no, int week, int number)
 
 static void add_waiting(int event_no, int64_t accepted_ms, bool pending)
 {
-    pg_exec_f(&pg, "INSERT INTO waiting VALUES(1,4,9,%d,7,%lld,%s)", event_no,
+    pg_exec_f(&pg, "INSERT INTO waiting VALUES(1,4,9,%d,7,%lld,%s,false)", event_no,
               (long long)accepted_ms, pending ? "true" : "false");
     ASSERT(pg_sync(&pg) == PG_OK);
 }

@@ -345,6 +345,16 @@ plant("one_refusal_refuses_all", "fences", "a refused outcome takes its batch al
 plant("repeated_attempt_taken_for_new", "fences", "the database refuses an attempt that is recorded again",
       "src/store/postgresql/outcomes.c", "attempts >= d.attempt ||", "attempts < 0 ||",
       ON_POSTGRESQL)
+ONCE = "postgresql test_written_once.py::"
+plant("erasure_passes_a_first_delivery", "written once", "an erasure does not wait for an outcome that holds no event",
+      "src/store/postgresql/commands.c", '" FOR UPDATE OF w"', '""', ONCE + "test_an_erasure_and_the_outcome_of_the_first_attempt_at_once")
+plant("original_known_without_a_lock", "written once", "a reversal is held back by an original that has been delivered meanwhile",
+      "src/store/postgresql/fetch_rows.c", "return locks ? lock_first_attempts(pg, ret, lock) : PG_OK;",
+      "return locks && lock == FETCH_UNLOCKED ? lock_first_attempts(pg, ret, lock) : PG_OK;",
+      ONCE + "test_a_reversal_and_the_outcome_of_its_original_at_once")
+plant("row_says_less_than_the_outcome", "written once", "a callback that failed first looks delivered at the first attempt",
+      "src/store/postgresql/row_changes.c", "if (row->once && now->life.state == CALLBACK_DELIVERED && pg_row_is_once(e, now))",
+      "if (row->once && now->life.state != CALLBACK_PENDING)", ON_POSTGRESQL)
 N = "src/store/postgresql/nodes.c"
 plant("claim_keeps_the_fence", "fences", "a claim does not raise the fence", N,
       "SET node=$3,fence=t.fence+1", "SET node=$3,fence=greatest(t.fence,1)", ON_POSTGRESQL)

@@ -264,9 +264,6 @@ def test_a_store_goes_to_postgresql_and_back(places, tmp_path):
     was, audit = world.look(first)
     first.kill()  # a part of it is in the journal only
     there = must_copy(first.uri, database.uri)
-    filled = sql(database.uri, "SELECT coalesce(reloptions::text,'full') FROM pg_class WHERE relkind='r' AND"
-                 " relname ~ '^event_1[0-9]+$' ORDER BY relname").split()
-    assert filled[0] == "full" and filled[-1] == "{fillfactor=60}" and len(filled) > 2
     back = must_copy(database.uri, second.uri)
     assert there == back
     assert must_copy(first.uri, second.uri, "--check") == there

@@ -362,7 +362,6 @@ enum move_end store_move(const struct move_options *o, char **ret_why)
 {
     struct move m = {.o = o, .from.option = "--store", .to.option = "--to"};
     bool stopped = false;
-    m.partitions.current_period = pg_current_period();
     pg_init(&m.from.pg, o->from);
     pg_init(&m.to.pg, o->to);
     m.from.pg.server = m.to.pg.server = "any";

@@ -115,25 +115,32 @@ static void write_books(struct postgresql_target *t, const struct copy_chunk *c)
 
 /* --- events ----------------------------------------------------------------------------------- */
 
+static bool is_once(const struct copied_event *e)
+{
+    return pg_row_is_once(&e->event,
+                          &(struct row_callback){.life = e->life, .counted = e->counted});
+}
+
 static void add_event(struct pg_column *to, const struct copied_event *from)
 {
-    struct pg_column *c = rows_add_first(to, &from->event, from->period, from->life.wait);
-    column_int_or_null(c++, from->life.manual);
-    column_int_or_null(c++, from->life.place.failed_attempts);
-    column_int_or_null(c++, from->life.place.slot);
-    column_int_or_null(c++, from->life.place.due_ms);
-    column_int_or_null(c++, from->life.attempts);
+    bool once = is_once(from);
+    struct callback_life life = once ? (struct callback_life){0} : from->life;
+    struct pg_column *c = rows_add_first(to, &from->event, from->period, &from->life, once);
+    column_int_or_null(c++, life.manual);
+    column_int_or_null(c++, life.place.failed_attempts);
+    column_int_or_null(c++, life.place.slot);
+    column_int_or_null(c++, life.attempts);
     rows_add_counted(c++, from->life.state, from->counted);
     column_int_or_null(c++, from->erased);
 }
 
 static void write_rows(struct postgresql_target *t, const struct copy_chunk *c)
 {
-    table_begin(&t->table, ROW_FIRST_TYPES "biilisb");
+    table_begin(&t->table, ROW_FIRST_TYPES "biiisb");
     for (size_t i = 0; i < c->count; i++)
         add_event(t->table.columns, &c->events[i]);
-    send(t, "INSERT INTO event(" ROW_FIRST_COLUMNS ",manual,failed_attempts,slot,due_ms,attempts,"
-            "counted,erased)"
+    send(t, "INSERT INTO event(" ROW_FIRST_COLUMNS ",manual,failed_attempts,slot,attempts,counted,"
+            "erased)"
             " SELECT * FROM unnest($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,"
             "$18,$19,$20,$21,$22,$23,$24,$25,$26,$27,$28,$29,$30,$31,$32,$33,$34,$35,$36)");
 }
@@ -242,7 +249,7 @@ static void write_waiting_and_totals(struct postgresql_target *t, const struct c
         struct row_callback delivered = {.life.state = CALLBACK_DELIVERED};
         struct row_callback dead = {.life.state = CALLBACK_DEAD};
         if (e->life.wait != WAIT_NOT)
-            changes_wait(ch, &e->event, e->period, &e->life);
+            changes_wait(ch, &e->event, e->period, &e->life, is_once(e));
         if (e->event.body.p && e->final_late_day != 0)
             changes_note_final_late(ch, e->event.account_no, e->period, e->final_late_day);
         if (e->life.state == CALLBACK_PENDING)
@@ -445,7 +452,6 @@ struct copy_target *copy_postgresql_target(const char *uri, const struct copy_so
     struct postgresql_target *t = xcalloc(1, sizeof *t);
     t->target.ops = &ops;
     t->uri = xstrdup(uri);
-    t->partitions.current_period = pg_current_period();
     pg_init(&t->pg, t->uri);
     if (pg_side_open(&t->pg, true, ret_why)) {
         if (open_target(t, from, mark))

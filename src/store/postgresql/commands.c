@@ -178,8 +178,8 @@ static void stop_waiting(struct changes *ch, const PGresult *r)
     }
 }
 
-/* Renames the events first: the update waits for outcomes under way, so that their attempts are
- * visible afterwards. */
+/* Renames the events first: this waits for outcomes under way, so that their attempts are visible
+ * afterwards. Those of rows written once hold their rows of `waiting` alone. */
 static int rename_events(struct pg *pg, const struct erase *erase, struct str replacement)
 {
     args_int(pg_args(pg), PG_INT4, erase->account_no);
@@ -187,8 +187,14 @@ static int rename_events(struct pg *pg, const struct erase *erase, struct str re
     pg_query(pg, "SELECT 1 FROM account WHERE account_no=$1 FOR UPDATE");
     args_str(&pg->args, PG_TEXT, erase->panelist_id);
     args_str(&pg->args, PG_TEXT, replacement);
-    return pg_query(pg, "UPDATE event e SET panelist_id=$3,session_id=NULL,mid=NULL,"
-                        "signature_offset=NULL,erased=true WHERE " ROW_OF_PANELIST("$1", "$2"));
+    int at = pg_query(pg, "UPDATE event e SET panelist_id=$3,session_id=NULL,mid=NULL,"
+                          "signature_offset=NULL,erased=true WHERE " ROW_OF_PANELIST("$1", "$2"));
+    args_int(pg_args(pg), PG_INT4, erase->account_no);
+    args_str(&pg->args, PG_TEXT, replacement);
+    pg_query(pg,
+             "SELECT 1 FROM event e JOIN waiting w ON " ROW_FIRST_ATTEMPT " WHERE " ROW_OF_PANELIST(
+                 "$1", "$2") " AND e.state=" ROW_SQL(ROW_STATE_ONCE) " FOR UPDATE OF w");
+    return at;
 }
 
 static void erase_texts(struct pg *pg, const struct erase *erase, struct str replacement)
@@ -222,8 +228,11 @@ enum pg_fate pg_erase(struct postgresql_store *s, struct pg *pg, void *what)
     int renamed = rename_events(pg, erase, replacement);
     args_int(pg_args(pg), PG_INT4, erase->account_no);
     args_str(&pg->args, PG_TEXT, replacement);
-    int waiting = pg_query(pg, "SELECT " ROW_WITHOUT_BODY
-                               " FROM event e WHERE " ROW_OF_PANELIST("$1", "$2") " AND e.wait<>0");
+    int waiting = pg_query(
+        pg,
+        "SELECT " ROW_WITHOUT_BODY
+        " FROM event e WHERE " ROW_OF_PANELIST("$1", "$2") " AND (e.wait<>0 OR e.state=" ROW_SQL(
+            ROW_STATE_ONCE) " AND EXISTS(SELECT FROM waiting w WHERE " ROW_FIRST_ATTEMPT "))");
     enum pg_fate fate = pg_sync(pg);
     if (fate != PG_OK)
         return fate;

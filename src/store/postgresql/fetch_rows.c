@@ -85,7 +85,7 @@ static enum pg_fate fetch_period(struct pg *pg, const struct fetch_key *keys, si
                                  enum fetch_lock lock, bool with_body, struct arena *arena,
                                  struct fetched *f)
 {
-    static const char *const locks[] = {"OFFSET 0", "FOR SHARE", "FOR UPDATE"};
+    static const char *const locks[] = {"OFFSET 0", "FOR SHARE", "FOR UPDATE", "OFFSET 0"};
     struct pg_table t = {0};
     struct buf body = {0};
     add_keys(&t, keys, count);
@@ -103,11 +103,51 @@ static enum pg_fate fetch_period(struct pg *pg, const struct fetch_key *keys, si
         pg,
         "SELECT %s FROM unnest($1,$2) AS u(a,n) CROSS JOIN LATERAL (SELECT * FROM"
         " event WHERE account_no=u.a AND event_no=u.n AND period=%d %s) AS e%s",
-        with_body ? ROW_WITH_BODY : ROW_WITHOUT_BODY, keys->period, locks[lock], buf_c(&body));
+        with_body             ? ROW_WITH_BODY
+        : lock == FETCH_TAKEN ? ROW_TAKEN
+                              : ROW_WITHOUT_BODY,
+        keys->period, locks[lock], buf_c(&body));
     buf_free(&body);
     enum pg_fate fate = pg_sync(pg);
-    for (int i = 0; fate == PG_OK && i < PQntuples(pg_result(pg, at)); i++)
+    for (int i = 0; fate == PG_OK && i < PQntuples(pg_result(pg, at)); i++) {
         keep_row(f, pg_result(pg, at), i, arena);
+        f->rows[f->count - 1].taken = lock == FETCH_TAKEN;
+    }
+    return fate;
+}
+
+/* The first attempts that rows written once wait for: without a lock another transaction could
+ * record them. One that has in the meantime has delivered its callback. */
+static enum pg_fate lock_first_attempts(struct pg *pg, const struct fetched *f,
+                                        enum fetch_lock lock)
+{
+    struct pg_table t = {0};
+    table_begin(&t, "lilll");
+    for (size_t i = 0; i < f->count; i++) {
+        const struct event *e = &f->rows[i].event;
+        if (!f->rows[i].once || f->rows[i].callback.life.state != CALLBACK_PENDING)
+            continue;
+        column_int(&t.columns[0], (int64_t)i);
+        column_int(&t.columns[1], e->account_no);
+        column_int(&t.columns[2], (int64_t)lane_of(e->app_no, e->lane));
+        column_int(&t.columns[3], f->rows[i].callback.life.place.due_ms);
+        column_int(&t.columns[4], (int64_t)e->event_no);
+    }
+    enum pg_fate fate = PG_OK;
+    if (table_rows(&t) > 0) {
+        args_table(pg_args(pg), &t);
+        int at = pg_query_prepared_f(
+            pg,
+            "SELECT u.i,w.one IS NULL FROM unnest($1,$2,$3,$4,$5) AS u(i,a,l,d,n) LEFT JOIN LATERAL"
+            " (SELECT 1 AS one FROM waiting WHERE account_no=u.a AND lane=u.l AND due_ms=u.d"
+            " AND event_no=u.n FOR %s) AS w ON true",
+            lock == FETCH_SHARED ? "SHARE" : "UPDATE");
+        fate = pg_sync(pg);
+        for (int i = 0; fate == PG_OK && i < PQntuples(pg_result(pg, at)); i++)
+            if (pg_int(pg_result(pg, at), i, 1))
+                pg_row_deliver_once(&f->rows[pg_int(pg_result(pg, at), i, 0)]);
+    }
+    table_free(&t);
     return fate;
 }
 
@@ -132,9 +172,15 @@ enum pg_fate fetch_rows(struct pg *pg, struct fetch_key *keys, size_t count, enu
         if (fate != PG_OK)
             return fate;
     }
-    if (ret->count)
-        qsort(ret->rows, ret->count, sizeof *ret->rows, by_number);
-    return PG_OK;
+    fetched_sort(ret);
+    bool locks = lock == FETCH_SHARED || lock == FETCH_FOR_UPDATE;
+    return locks ? lock_first_attempts(pg, ret, lock) : PG_OK;
+}
+
+void fetched_sort(struct fetched *f)
+{
+    if (f->count)
+        qsort(f->rows, f->count, sizeof *f->rows, by_number);
 }
 
 struct pg_row *fetched_find(const struct fetched *f, uint32_t account_no, uint64_t event_no)

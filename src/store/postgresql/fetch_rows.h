@@ -17,8 +17,15 @@ struct fetched {
     size_t count;
 };
 
-/* How rows are locked until the end of the transaction. */
-enum fetch_lock { FETCH_UNLOCKED, FETCH_SHARED, FETCH_FOR_UPDATE };
+/* How rows are locked until the end of the transaction, so that their callbacks stay as they are.
+ */
+enum fetch_lock {
+    FETCH_UNLOCKED,
+    FETCH_SHARED,
+    FETCH_FOR_UPDATE,
+    /* this transaction has deleted their rows of `waiting`: their callbacks are as before */
+    FETCH_TAKEN,
+};
 
 /* SQL: the period that an account's event is in; the arguments are SQL, too. NULL: no such event.
  */
@@ -36,4 +43,5 @@ MUST_CHECK enum pg_fate pg_find_key(struct postgresql_store *s, struct pg *pg, u
 MUST_CHECK enum pg_fate fetch_rows(struct pg *pg, struct fetch_key *keys, size_t count,
                                    enum fetch_lock lock, bool with_body, struct arena *arena,
                                    struct fetched *ret);
+void fetched_sort(struct fetched *f);
 struct pg_row *fetched_find(const struct fetched *f, uint32_t account_no, uint64_t event_no);

@@ -13,7 +13,8 @@ static void write_events(struct pg_intake *in)
     rows_insert_begin(t);
     for (size_t i = 0; i < in->count; i++)
         if (in->items[i].accepted)
-            rows_insert_add(t, &in->items[i].event, in->items[i].period, in->items[i].life.wait);
+            rows_insert_add(t, &in->items[i].event, in->items[i].period, &in->items[i].life,
+                            in->items[i].once);
     rows_insert_send(in->pg, t);
 }
 
@@ -250,7 +251,7 @@ static void write_callbacks(struct pg_intake *in)
         books_owe(&ch->books, e, e->state);
         if (item->life.wait == WAIT_NOT)
             continue;
-        changes_wait(ch, e, item->period, &item->life);
+        changes_wait(ch, e, item->period, &item->life, item->once);
         changes_pending(ch, e->account_no, 1);
         if (item->life.wait != WAIT_DUE)
             continue;

@@ -2,7 +2,8 @@
  *
  *   first trip  read the fences of their shards, under a lock that a claim waits for: outcomes of
  *               lanes that were made under another fence are refused and not stored
- *   trips       find the callbacks' rows and lock them; then the reversals that wait for them
+ *   trips       find the callbacks' rows, and lock them or take their rows of `waiting`; then the
+ *               reversals that wait for them
  *   last trip   write everything, COMMIT
  *
  * The outcomes are decided one after the other. A repeated group changes nothing more: a state
@@ -14,6 +15,8 @@
 
 #include "base/log.h"
 #include "domain/retention.h"
+
+#include <stdlib.h>
 
 /* A row of the group, and its state after the outcomes. */
 struct touched {
@@ -198,14 +201,102 @@ static enum pg_fate make_partitions(struct outcomes_recording *rec)
     return fate;
 }
 
-/* Fetches and locks the rows of the group's callbacks. */
+static int by_callback(const void *a, const void *b)
+{
+    const struct outcome *x = *(struct outcome *const *)a, *y = *(struct outcome *const *)b;
+    if (x->account_no != y->account_no)
+        return x->account_no < y->account_no ? -1 : 1;
+    return (x->event_no > y->event_no) - (x->event_no < y->event_no);
+}
+
+/* True if a row written once says the same as the outcome (pg_row.h). */
+static bool is_first_delivery(const struct outcome *o)
+{
+    return o->has_attempt && o->attempt.number == 1 && o->state == CALLBACK_DELIVERED &&
+           o->reason == REASON_NONE && o->resend_no == 0;
+}
+
+static struct fetch_key key_of(const struct outcome *o)
+{
+    return (struct fetch_key){o->account_no, o->event_no, FETCH_PERIOD_UNKNOWN};
+}
+
+/* Deletes the rows of `waiting` of callbacks whose rows are written once, and reads those without a
+ * lock: nobody changes such a callback without its row of `waiting`. It does not find callbacks
+ * that have changed since their event. */
+static enum pg_fate take_waiting(struct outcomes_recording *rec, struct outcome **firsts,
+                                 size_t count, struct fetched *ret)
+{
+    struct pg_table *t = &rec->side->table;
+    table_begin(t, "illl");
+    for (size_t i = 0; i < count; i++) {
+        column_int(&t->columns[0], firsts[i]->account_no);
+        column_int(&t->columns[1], (int64_t)firsts[i]->lane);
+        column_int(&t->columns[2], firsts[i]->was_due_ms);
+        column_int(&t->columns[3], (int64_t)firsts[i]->event_no);
+    }
+    args_table(pg_args(rec->pg), t);
+    int at = pg_query_prepared(
+        rec->pg, "DELETE FROM waiting w USING unnest($1,$2,$3,$4) AS u(a,l,d,n)"
+                 " WHERE w.account_no=u.a AND w.lane=u.l AND w.due_ms=u.d AND w.event_no=u.n"
+                 " AND w.once RETURNING w.account_no,w.event_no,w.period");
+    enum pg_fate fate = pg_sync(rec->pg);
+    if (fate != PG_OK)
+        return fate;
+    const PGresult *r = pg_result(rec->pg, at);
+    size_t n = (size_t)PQntuples(r);
+    struct fetch_key *keys = arena_alloc(rec->arena, n * sizeof *keys + 1);
+    for (size_t i = 0; i < n; i++)
+        keys[i] = (struct fetch_key){(uint32_t)pg_int(r, (int)i, 0), (uint64_t)pg_int(r, (int)i, 1),
+                                     (int32_t)pg_int(r, (int)i, 2)};
+    return fetch_rows(rec->pg, keys, n, FETCH_TAKEN, false, rec->arena, ret);
+}
+
+static void join_rows(struct fetched *to, const struct fetched *more)
+{
+    if (more->count)
+        memcpy(to->rows + to->count, more->rows, more->count * sizeof *more->rows);
+    to->count += more->count;
+}
+
+/* Fetches the rows of the group's callbacks, and locks them or takes their rows of `waiting`: the
+ * latter for the one outcome of a callback in the group, if it is a first delivery. Events are
+ * locked before rows of `waiting`, here as everywhere. */
 static enum pg_fate fetch_touched(struct outcomes_recording *rec)
 {
+    struct outcome **order = arena_alloc(rec->arena, rec->count * sizeof *order);
+    struct outcome **firsts = arena_alloc(rec->arena, rec->count * sizeof *firsts);
     struct fetch_key *keys = arena_alloc(rec->arena, rec->count * sizeof *keys);
-    for (size_t i = 0; i < rec->count; i++)
-        keys[i] = (struct fetch_key){rec->items[i]->account_no, rec->items[i]->event_no,
-                                     FETCH_PERIOD_UNKNOWN};
-    return fetch_rows(rec->pg, keys, rec->count, FETCH_FOR_UPDATE, false, rec->arena, &rec->rows);
+    struct fetched locked, taken = {0}, late = {0};
+    size_t n = 0, first_count = 0;
+    memcpy(order, rec->items, rec->count * sizeof *order);
+    qsort(order, rec->count, sizeof *order, by_callback);
+    for (size_t i = 0; i < rec->count; i++) {
+        bool alone = (i == 0 || by_callback(&order[i - 1], &order[i]) != 0) &&
+                     (i + 1 == rec->count || by_callback(&order[i], &order[i + 1]) != 0);
+        if (alone && is_first_delivery(order[i]))
+            firsts[first_count++] = order[i];
+        else
+            keys[n++] = key_of(order[i]);
+    }
+    enum pg_fate fate = fetch_rows(rec->pg, keys, n, FETCH_FOR_UPDATE, false, rec->arena, &locked);
+    if (fate == PG_OK && first_count > 0)
+        fate = take_waiting(rec, firsts, first_count, &taken);
+    n = 0;
+    for (size_t i = 0; fate == PG_OK && i < first_count; i++)
+        if (!fetched_find(&taken, firsts[i]->account_no, firsts[i]->event_no))
+            keys[n++] = key_of(firsts[i]);
+    if (fate == PG_OK)
+        fate = fetch_rows(rec->pg, keys, n, FETCH_FOR_UPDATE, false, rec->arena, &late);
+    if (fate != PG_OK)
+        return fate;
+    rec->rows.rows = arena_alloc(
+        rec->arena, (locked.count + taken.count + late.count) * sizeof *rec->rows.rows + 1);
+    join_rows(&rec->rows, &locked);
+    join_rows(&rec->rows, &taken);
+    join_rows(&rec->rows, &late);
+    fetched_sort(&rec->rows);
+    return PG_OK;
 }
 
 /* Fetches the reversals that wait for the group's callbacks. */

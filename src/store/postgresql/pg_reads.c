@@ -149,13 +149,13 @@ enum pg_fate pg_read_callback(struct postgresql_store *s, struct pg *pg, void *c
 static void add_state(struct buf *sql, const struct callback_list *l)
 {
     if (l->state == CALLBACK_DELIVERING)
-        buf_printf(sql, " AND e.state=%d AND e.event_no=ANY($11)", CALLBACK_PENDING);
+        buf_printf(sql, " AND " ROW_STATE "=%d AND e.event_no=ANY($11)", CALLBACK_PENDING);
     else if (l->state == CALLBACK_PENDING)
-        buf_printf(sql, " AND e.state=%d AND e.event_no<>ALL($11)", CALLBACK_PENDING);
+        buf_printf(sql, " AND " ROW_STATE "=%d AND e.event_no<>ALL($11)", CALLBACK_PENDING);
     else if (l->state)
-        buf_printf(sql, " AND e.state=%d", (int)l->state);
+        buf_printf(sql, " AND " ROW_STATE "=%d", (int)l->state);
     if (l->undelivered)
-        buf_printf(sql, " AND e.state<>%d", (int)CALLBACK_DELIVERED);
+        buf_printf(sql, " AND " ROW_STATE "<>%d", (int)CALLBACK_DELIVERED);
 }
 
 /* So many waiting callbacks are read and sorted within tens of milliseconds. */
@@ -183,11 +183,12 @@ static void add_source(struct buf *sql, const struct callback_list *l,
     else
         buf_add_c(sql, "event e");
     if (search->is_of_waiting)
-        buf_printf(sql,
-                   " JOIN waiting w ON w.account_no=e.account_no AND w.event_no=e.event_no"
-                   " AND w.due_ms=e.due_ms AND w.lane=(e.app_no::bigint*%d+e.lane)"
-                   "*CASE e.wait WHEN %d THEN -1 ELSE 1 END",
-                   LANE_KINDS, (int)WAIT_HELD);
+        buf_printf(
+            sql,
+            " JOIN waiting w ON w.account_no=e.account_no AND w.event_no=e.event_no"
+            " AND w.due_ms=coalesce(e.due_ms,e.accepted_ms) AND w.lane=(e.app_no::bigint*%d+e.lane)"
+            "*CASE e.wait WHEN %d THEN -1 ELSE 1 END",
+            LANE_KINDS, (int)WAIT_HELD);
     if (!l->no_bodies)
         buf_add_c(sql, ROW_BODY_JOIN "$2");
 }

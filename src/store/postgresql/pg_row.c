@@ -15,6 +15,17 @@ static unsigned counted_by_state(enum callback_state state)
                                        : 0;
 }
 
+/* The callback of a row written once: delivered by the first attempt, or due for it. */
+static struct callback_life life_once(const struct event *e, bool is_delivered, int64_t due_ms)
+{
+    struct callback_life life = {.lane = lane_of(e->app_no, e->lane)};
+    life.state = is_delivered ? CALLBACK_DELIVERED : CALLBACK_PENDING;
+    life.attempts = is_delivered;
+    life.wait = is_delivered ? WAIT_NOT : WAIT_DUE;
+    life.place.due_ms = is_delivered ? 0 : due_ms;
+    return life;
+}
+
 void pg_row_read(const PGresult *r, int at, struct pg_row *ret)
 {
     int c = 0;
@@ -47,6 +58,7 @@ void pg_row_read(const PGresult *r, int at, struct pg_row *ret)
     e->signature_offset = (uint16_t)pg_int(r, at, c++);
     e->cap = (enum cap_part)pg_int(r, at, c++);
     s->life.lane = lane_of(e->app_no, e->lane);
+    ret->once = pg_int(r, at, c++) != 0;
     e->state = s->life.state = (enum callback_state)pg_int(r, at, c++);
     e->reason_skipped = s->life.reason = (enum callback_reason)pg_int(r, at, c++);
     s->life.wait = (enum callback_wait)pg_int(r, at, c++);
@@ -64,6 +76,32 @@ void pg_row_read(const PGresult *r, int at, struct pg_row *ret)
     c++;
     ret->erased = e->is_erased = pg_int(r, at, c++) != 0;
     ret->packed_body = pg_str(r, at, c);
+    int64_t due_ms = s->life.place.due_ms ? s->life.place.due_ms : e->accepted_ms;
+    if (ret->once)
+        s->life = life_once(e, e->state == CALLBACK_DELIVERED, due_ms);
+}
+
+void pg_row_deliver_once(struct pg_row *row)
+{
+    row->event.state = CALLBACK_DELIVERED;
+    row->callback.life = life_once(&row->event, true, 0);
+    row->callback.counted = counted_by_state(CALLBACK_DELIVERED);
+}
+
+static bool is_same_life(const struct callback_life *a, const struct callback_life *b)
+{
+    return a->state == b->state && a->reason == b->reason && a->wait == b->wait &&
+           a->manual == b->manual && a->attempts == b->attempts &&
+           a->place.failed_attempts == b->place.failed_attempts && a->place.slot == b->place.slot &&
+           a->place.due_ms == b->place.due_ms;
+}
+
+bool pg_row_is_once(const struct event *e, const struct row_callback *now)
+{
+    bool is_delivered = now->life.state == CALLBACK_DELIVERED;
+    struct callback_life once = life_once(e, is_delivered, now->life.place.due_ms);
+    return is_same_life(&now->life, &once) && now->resend_last_no == 0 && now->resend.no == 0 &&
+           now->counted == counted_by_state(now->life.state);
 }
 
 struct callback *pg_row_callback(const struct pg_row *row)
@@ -146,8 +184,9 @@ void pg_row_show(struct pg_row *row, struct arena *arena, struct callback_row *r
 /* --- new rows --------------------------------------------------------------------------------- */
 
 struct pg_column *rows_add_first(struct pg_column *c, const struct event *e, int32_t period,
-                                 enum callback_wait wait)
+                                 const struct callback_life *life, bool once)
 {
+    bool is_due_then = once && life->place.due_ms == e->accepted_ms;
     column_int(c++, e->account_no);
     column_int(c++, (int64_t)e->event_no);
     column_int(c++, period);
@@ -174,9 +213,10 @@ struct pg_column *rows_add_first(struct pg_column *c, const struct event *e, int
     column_str(c++, e->reason);
     column_int_or_null(c++, e->signature_offset);
     column_int_or_null(c++, e->cap);
-    column_int(c++, e->state);
+    column_int(c++, once ? ROW_STATE_ONCE : (int64_t)e->state);
     column_int_or_null(c++, e->reason_skipped);
-    column_int_or_null(c++, wait);
+    column_int_or_null(c++, once ? WAIT_NOT : life->wait);
+    column_int_or_null(c++, is_due_then ? 0 : life->place.due_ms);
     return c;
 }
 
@@ -190,14 +230,13 @@ void rows_add_counted(struct pg_column *c, enum callback_state state, unsigned c
 
 void rows_insert_begin(struct pg_table *t)
 {
-    table_begin(t, ROW_FIRST_TYPES "l");
+    table_begin(t, ROW_FIRST_TYPES);
 }
 
 void rows_insert_add(struct pg_table *t, const struct event *e, int32_t period,
-                     enum callback_wait wait)
+                     const struct callback_life *life, bool once)
 {
-    struct pg_column *c = rows_add_first(t->columns, e, period, wait);
-    column_int_or_null(c++, wait == WAIT_NOT ? 0 : e->due_ms);
+    struct pg_column *c = rows_add_first(t->columns, e, period, life, once);
     ASSERT(c == t->columns + t->count);
 }
 
@@ -207,7 +246,7 @@ void rows_insert_send(struct pg *pg, const struct pg_table *t)
         return;
     args_table(pg_args(pg), t);
     pg_query_prepared(
-        pg, "INSERT INTO event(" ROW_FIRST_COLUMNS ",due_ms) SELECT * FROM unnest("
+        pg, "INSERT INTO event(" ROW_FIRST_COLUMNS ") SELECT * FROM unnest("
             "$1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22,"
             "$23,$24,$25,$26,$27,$28,$29,$30)");
 }

@@ -8,6 +8,26 @@
 #include "store/postgresql/pg_schema.h"
 #include "store/store.h"
 
+/* event.state of most callbacks: delivered at the first attempt, unless `waiting` still has the row
+ * of that attempt; then pending. So such a callback's row is written once, and its outcome only
+ * deletes the row of `waiting`. Whoever changes such a callback otherwise, or must be sure of its
+ * state until the commit, locks that row of `waiting` as well (fetch_rows). Stored: never change
+ * it. */
+#define ROW_STATE_ONCE -1
+#define ROW_SQL_(number) #number
+#define ROW_SQL(number) ROW_SQL_(number)
+_Static_assert(CALLBACK_PENDING == 1 && CALLBACK_DELIVERED == 3 && LANE_KINDS == 5, "ROW_STATE");
+/* SQL: the condition that row `w` of `waiting` is that of the event `e` written once; and the state
+ * of any event `e`. */
+#define ROW_FIRST_ATTEMPT                                                                          \
+    "w.account_no=e.account_no AND w.lane=e.app_no::bigint*5+e.lane"                               \
+    " AND w.due_ms=coalesce(e.due_ms,e.accepted_ms) AND w.event_no=e.event_no"
+/* clang-format off */
+#define ROW_STATE                                                                                  \
+    "(CASE WHEN e.state<>" ROW_SQL(ROW_STATE_ONCE) " THEN e.state"                                 \
+    " WHEN EXISTS(SELECT FROM waiting w WHERE " ROW_FIRST_ATTEMPT ") THEN 1 ELSE 3 END)"
+/* clang-format on */
+
 /* row_callback.counted: which totals include the callback; each counts it once. */
 #define COUNTED_DELIVERED 1
 #define COUNTED_DEAD 2
@@ -25,16 +45,22 @@ struct pg_row {
     struct row_callback callback;
     int32_t period;
     bool erased;
+    bool once;  /* the table has ROW_STATE_ONCE */
+    bool taken; /* this transaction has deleted its row of `waiting` */
 };
 
-/* The columns that pg_row_read expects, of the table `e` (event); the body comes after them. */
-#define ROW_COLUMNS                                                                                \
+/* The columns that pg_row_read expects, of the table `e` (event); the body comes after them.
+ * `state`: SQL, ROW_STATE or what the caller knows better. */
+/* clang-format off */
+#define ROW_COLUMNS(state)                                                                         \
     "e.account_no,e.event_no,e.period,e.app_no,e.client_no,e.type,e.lane,e.is_test,"               \
     "e.reward_decimals,e.occurred_ms,e.accepted_ms,e.revenue_micros,e.reward_micros,e.offer_id,"   \
     "e.original_no,e.event_id,e.panelist_id,e.session_id,e.mid,e.offer_title,e.offer_goal_id,"     \
-    "e.original_reward_id,e.reason_text,e.signature_offset,e.cap,e.state,e.reason,"                \
-    "e.wait,e.manual,e.failed_attempts,e.slot,e.due_ms,e.attempts,e.counted,e.resend_no,"          \
-    "e.resend_due_ms,e.erased"
+    "e.original_reward_id,e.reason_text,e.signature_offset,e.cap,"                                 \
+    "e.state=" ROW_SQL(ROW_STATE_ONCE) "," state                                                   \
+    ",e.reason,e.wait,e.manual,e.failed_attempts,e.slot,e.due_ms,e.attempts,e.counted,"            \
+    "e.resend_no,e.resend_due_ms,e.erased"
+/* clang-format on */
 /* The condition that an event `e` is of the account's panelist; the arguments are SQL. Where the
  * panelist is the same, so is the account if the hashes are. The account has no condition of its
  * own, because the planner could read all its events while a partition has no statistics. */
@@ -42,12 +68,17 @@ struct pg_row {
     PG_PANELIST_HASH("e.panelist_id", "e.account_no")                                              \
     "=" PG_PANELIST_HASH(panelist_id, account_no) " AND e.panelist_id=" panelist_id
 /* With the body, from a join with `b`, and without. */
-#define ROW_WITH_BODY ROW_COLUMNS ",b.body"
+#define ROW_WITH_BODY ROW_COLUMNS(ROW_STATE) ",b.body"
 #define ROW_BODY_JOIN                                                                              \
     " LEFT JOIN body b ON b.account_no=e.account_no AND b.event_no=e.event_no AND b.period="
-#define ROW_WITHOUT_BODY ROW_COLUMNS ",NULL::bytea"
+#define ROW_TAKEN ROW_COLUMNS("1") ",NULL::bytea"
+#define ROW_WITHOUT_BODY ROW_COLUMNS(ROW_STATE) ",NULL::bytea"
 
 void pg_row_read(const PGresult *r, int at, struct pg_row *ret);
+/* A row written once whose first attempt has been recorded meanwhile. */
+void pg_row_deliver_once(struct pg_row *row);
+/* Whether a row written once says all about the callback, as it is now. */
+bool pg_row_is_once(const struct event *e, const struct row_callback *now);
 /* Copies the texts into the arena, the body unpacked. False: it is damaged, so absent, and the log
  * says so, if it has not for a while. */
 MUST_CHECK bool pg_row_keep(struct pg_row *row, struct arena *arena);
@@ -67,20 +98,21 @@ MUST_CHECK bool pg_attempt_read(const PGresult *r, int at, int column, const str
 void pg_attempt_put(struct pg_column *columns, const struct event *e, const struct attempt *a,
                     struct attempt_packer *packer);
 
-/* The first columns of a row to write, and their types (arrays.h); returns the next column. */
-#define ROW_FIRST_TYPES "iliiissbsllillllttttttttissss"
+/* The first columns of a row to write, and their types (arrays.h); returns the next column. once:
+ * the row is to say nothing of the callback, as pg_row_is_once allows. */
+#define ROW_FIRST_TYPES "iliiissbsllillllttttttttissssl"
 #define ROW_FIRST_COLUMNS                                                                          \
     "account_no,event_no,period,app_no,client_no,type,lane,is_test,reward_decimals,occurred_ms,"   \
     "accepted_ms,day,revenue_micros,reward_micros,offer_id,original_no,event_id,panelist_id,"      \
     "session_id,mid,offer_title,offer_goal_id,original_reward_id,reason_text,signature_offset,"    \
-    "cap,state,reason,wait"
+    "cap,state,reason,wait,due_ms"
 struct pg_column *rows_add_first(struct pg_column *c, const struct event *e, int32_t period,
-                                 enum callback_wait wait);
+                                 const struct callback_life *life, bool once);
 /* The column `counted`: NULL if it is what the state says. */
 void rows_add_counted(struct pg_column *c, enum callback_state state, unsigned counted);
 
 /* Adds a new event's row to a table begun by rows_insert_begin. */
 void rows_insert_begin(struct pg_table *t);
 void rows_insert_add(struct pg_table *t, const struct event *e, int32_t period,
-                     enum callback_wait wait);
+                     const struct callback_life *life, bool once);
 void rows_insert_send(struct pg *pg, const struct pg_table *t);

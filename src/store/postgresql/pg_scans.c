@@ -115,9 +115,9 @@ enum pg_fate pg_read_count(struct postgresql_store *s, struct pg *pg, void *call
     args_int(&pg->args, PG_INT8, c->accepted_to_ms);
     args_column(&pg->args, &states);
     buf_free(&states.bytes);
-    int at = pg_query(pg, "SELECT app_no,count(*) FROM event WHERE account_no=$1 AND lane<>0"
+    int at = pg_query(pg, "SELECT app_no,count(*) FROM event e WHERE account_no=$1 AND lane<>0"
                           " AND ($2=0 OR app_no=$2) AND accepted_ms>=$3 AND accepted_ms<$4"
-                          " AND state=ANY($5) GROUP BY app_no ORDER BY app_no");
+                          " AND " ROW_STATE "=ANY($5) GROUP BY app_no ORDER BY app_no");
     enum pg_fate fate = pg_end_read(pg);
     if (fate != PG_OK)
         return fate;

@@ -78,10 +78,11 @@ static const char *const version_1[] = {
     /* Older attempts of callbacks that are not final. Their week is below any partition's. */
     "CREATE TABLE attempt_kept PARTITION OF attempt FOR VALUES FROM (MINVALUE) TO (-100000)",
     /* lane: app_no * 5 + kind; negative: a reversal held back. pending false: the extra attempt of
-     * a resend. */
+     * a resend. once: the event's row is written once (pg_row.h), and an outcome that says the same
+     * as that row need not look at it. */
     "CREATE TABLE waiting(account_no int, lane bigint, due_ms bigint, event_no bigint,"
     " period int NOT NULL, accepted_ms bigint NOT NULL, pending bool NOT NULL,"
-    " PRIMARY KEY(account_no,lane,due_ms,event_no))"
+    " once bool NOT NULL, PRIMARY KEY(account_no,lane,due_ms,event_no))"
     " WITH (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_cost_delay=0)",
     "CREATE INDEX waiting_oldest ON waiting(account_no,accepted_ms) WHERE pending",
     "CREATE TABLE reversal(account_no int, original_no bigint, event_no bigint NOT NULL,"
@@ -147,11 +148,6 @@ const struct pg_migration pg_schema_migration = {steps, PG_SCHEMA_VERSION};
 int32_t pg_period_of_day(int32_t day)
 {
     return (int32_t)floor_div(day, PG_PERIOD_DAYS);
-}
-
-int32_t pg_current_period(void)
-{
-    return pg_period_of_day(clock_day(env_wall_ms(env_real())));
 }
 
 int32_t pg_week_of_day(int32_t day)
@@ -264,29 +260,27 @@ void pg_partitions_free(struct pg_partitions *p)
 }
 
 /* The tables that have partitions of a kind. Partitions of bodies and attempts may have been
- * dropped. New rows fill 60 % of a page of events, because nearly every row is changed once, by its
- * callback's outcome: where there is room it changes in its page, without new entries in the
- * indexes (docs/decisions/postgresql-store.md). */
+ * dropped. */
 static const struct {
     enum pg_partition kind;
-    const char *table, *options; /* options: unless its time is over */
+    const char *table;
 } partitioned[] = {
-    {PARTITION_PERIOD, "event", " WITH (fillfactor=60)"},
-    {PARTITION_PERIOD, "body", ""},
-    {PARTITION_WEEK, "attempt", ""},
+    {PARTITION_PERIOD, "event"},
+    {PARTITION_PERIOD, "body"},
+    {PARTITION_WEEK, "attempt"},
 };
 
-static void make_one(struct pg *pg, size_t which, int32_t number, bool over)
+static void make_one(struct pg *pg, size_t which, int32_t number)
 {
     const char *table = partitioned[which].table;
-    pg_exec_f(pg, "CREATE TABLE %s_%d (LIKE %s INCLUDING ALL)%s", table, number + PG_PARTITION_NAME,
-              table, over ? "" : partitioned[which].options);
+    pg_exec_f(pg, "CREATE TABLE %s_%d (LIKE %s INCLUDING ALL)", table, number + PG_PARTITION_NAME,
+              table);
     pg_exec_f(pg, "ALTER TABLE %s ATTACH PARTITION %s_%d FOR VALUES FROM (%d) TO (%d)", table,
               table, number + PG_PARTITION_NAME, number, number + 1);
 }
 
 /* One node at a time: a second one finds them made. */
-static enum pg_fate make_missing(struct pg *pg, enum pg_partition kind, int32_t number, bool over)
+static enum pg_fate make_missing(struct pg *pg, enum pg_partition kind, int32_t number)
 {
     int at[ARRAY_LEN(partitioned)];
     bool missing[ARRAY_LEN(partitioned)];
@@ -302,7 +296,7 @@ static enum pg_fate make_missing(struct pg *pg, enum pg_partition kind, int32_t 
         missing[i] = partitioned[i].kind == kind && pg_int(pg_result(pg, at[i]), 0, 0);
     for (size_t i = 0; i < ARRAY_LEN(partitioned); i++)
         if (missing[i])
-            make_one(pg, i, number, over);
+            make_one(pg, i, number);
     pg_commit(pg);
     return pg_sync(pg);
 }
@@ -313,8 +307,7 @@ enum pg_fate pg_partition_make(struct pg *pg, struct pg_partitions *p, enum pg_p
     for (size_t i = 0; i < p->known[kind].count; i++)
         if (p->known[kind].numbers[i] == number)
             return PG_OK;
-    bool over = kind == PARTITION_PERIOD && number < p->current_period;
-    enum pg_fate fate = make_missing(pg, kind, number, over);
+    enum pg_fate fate = make_missing(pg, kind, number);
     if (fate != PG_OK)
         return fate;
     p->known[kind].numbers = xgrow(p->known[kind].numbers, &p->known[kind].capacity,

@@ -29,7 +29,6 @@ enum pg_partition { PARTITION_PERIOD, PARTITION_WEEK };
 
 int32_t pg_period_of_day(int32_t day);
 int32_t pg_week_of_day(int32_t day);
-int32_t pg_current_period(void); /* by this machine's clock */
 
 /* What the database must be, or becomes if it is empty. */
 struct pg_schema_wants {
@@ -59,9 +58,6 @@ struct pg_partitions {
         int32_t *numbers;
         size_t count, capacity;
     } known[2];
-    /* Periods below it are over; what is copied into them seldom changes, so they are made with
-     * full pages. 0: none. */
-    int32_t current_period;
 };
 void pg_partitions_free(struct pg_partitions *p);
 /* Makes the partition if it is missing, in a transaction of its own; no transaction may be open. */

@@ -13,7 +13,7 @@ void changes_begin(struct changes *ch)
     books_clear(&ch->books);
     ch->row_count = ch->total_count = ch->final_late_count = 0;
     table_begin(&ch->dropped, "illl");
-    table_begin(&ch->waiting, "illlilb");
+    table_begin(&ch->waiting, "illlilbb");
 }
 
 void changes_free(struct changes *ch)
@@ -37,7 +37,7 @@ static int64_t waiting_lane(const struct event *e, enum callback_wait wait)
 }
 
 void changes_wait(struct changes *ch, const struct event *e, int32_t period,
-                  const struct callback_life *s)
+                  const struct callback_life *s, bool once)
 {
     struct pg_column *c = ch->waiting.columns;
     column_int(c++, e->account_no);
@@ -47,6 +47,7 @@ void changes_wait(struct changes *ch, const struct event *e, int32_t period,
     column_int(c++, period);
     column_int(c++, e->accepted_ms);
     column_int(c++, s->state == CALLBACK_PENDING);
+    column_int(c++, once);
 }
 
 static void stop_waiting(struct changes *ch, const struct event *e, const struct callback_life *s)
@@ -118,13 +119,16 @@ void changes_row(struct changes *ch, const struct pg_row *row, const struct row_
                         (now->life.state == CALLBACK_PENDING) -
                             (was->life.state == CALLBACK_PENDING));
     }
-    bool same = was->life.wait == now->life.wait &&
+    /* the row of `waiting` says whether that of the event was written once */
+    bool same = !row->once && was->life.wait == now->life.wait &&
                 was->life.place.due_ms == now->life.place.due_ms &&
                 (was->life.state == CALLBACK_PENDING) == (now->life.state == CALLBACK_PENDING);
-    if (!same && was->life.wait != WAIT_NOT)
+    if (!same && !row->taken && was->life.wait != WAIT_NOT)
         stop_waiting(ch, e, &was->life);
     if (!same && now->life.wait != WAIT_NOT)
-        changes_wait(ch, e, row->period, &now->life);
+        changes_wait(ch, e, row->period, &now->life, false);
+    if (row->once && now->life.state == CALLBACK_DELIVERED && pg_row_is_once(e, now))
+        return;
     ch->rows = xgrow(ch->rows, &ch->row_capacity, ch->row_count + 1, sizeof *ch->rows);
     ch->rows[ch->row_count++] = (struct changed_row){
         .account_no = e->account_no,
@@ -203,7 +207,7 @@ static void send_waiting(struct changes *ch, struct pg *pg)
     }
     if (table_rows(&ch->waiting)) {
         args_table(pg_args(pg), &ch->waiting);
-        pg_query_prepared(pg, "INSERT INTO waiting SELECT * FROM unnest($1,$2,$3,$4,$5,$6,$7)");
+        pg_query_prepared(pg, "INSERT INTO waiting SELECT * FROM unnest($1,$2,$3,$4,$5,$6,$7,$8)");
     }
 }
 

@@ -44,13 +44,13 @@ struct changes {
 void changes_begin(struct changes *ch); /* keeps its memory and `added` */
 void changes_free(struct changes *ch);
 
-/* A new callback waits. Its event is pending and in the books already. */
+/* A new callback waits. Its event is pending and in the books already. once: so is its row. */
 void changes_wait(struct changes *ch, const struct event *e, int32_t period,
-                  const struct callback_life *s);
+                  const struct callback_life *s, bool once);
 void changes_pending(struct changes *ch, uint32_t account_no, int64_t more);
 /* Adds a callback that has become final to the totals, only the first time that it does. */
 void changes_count_final(struct changes *ch, uint32_t account_no, struct row_callback *now);
-/* Sets the row's state. At most once for each row in a transaction. */
+/* Sets the row's state, unless it says so already. At most once for each row in a transaction. */
 void changes_row(struct changes *ch, const struct pg_row *row, const struct row_callback *now);
 /* A callback of the period became final late on that day (domain/retention.h). */
 void changes_note_final_late(struct changes *ch, uint32_t account_no, int32_t period,
