@@ -71,6 +71,25 @@ static void old_and_new_run_beside_each_other_until_the_end(void)
     end();
 }
 
+static void tables_of_other_steps_are_left_alone(void)
+{
+    static const char why[] = "the database was made by an unreleased postbackd with other tables:"
+                              " copy it with that program into a SQLite store, and from there with"
+                              " this one into an empty database";
+    static const char *const changes[] = {"UPDATE schema_version SET crc=crc+1",
+                                          "ALTER TABLE schema_version DROP COLUMN crc"};
+    for (size_t i = 0; i < ARRAY_LEN(changes); i++) {
+        begin();
+        CHECK(migrate(1, PG_EXPAND));
+        pg_exec(&pg, changes[i]);
+        CHECK(pg_sync(&pg) == PG_OK);
+        CHECK(!migrate(3, PG_EXPAND));
+        CHECK_CSTR(buf_c(&pg.why), why);
+        CHECK_EQ_INT(newest(), 1);
+        end();
+    }
+}
+
 static void an_empty_database_gets_all_steps(void)
 {
     begin();
@@ -96,6 +115,7 @@ static void a_step_that_fails_changes_nothing(void)
 int main(void)
 {
     RUN(old_and_new_run_beside_each_other_until_the_end);
+    RUN(tables_of_other_steps_are_left_alone);
     RUN(an_empty_database_gets_all_steps);
     RUN(a_step_that_fails_changes_nothing);
     return check_done("postgresql_migrate");

@@ -42,7 +42,7 @@ def test_two_that_start_on_an_empty_database_at_once(database, database_daemon):
     other = subprocess.Popen([str(tools() / "psql"), "-Xq", "-v", "ON_ERROR_STOP=1", database],
                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     other.stdin.write("BEGIN; CREATE TABLE schema_version(version int PRIMARY KEY, made_at timestamptz"
-                      " NOT NULL DEFAULT now(), least int NOT NULL DEFAULT 1);\n\\echo made\n")
+                      " NOT NULL DEFAULT now(), least int NOT NULL DEFAULT 1, crc bigint);\n\\echo made\n")
     other.stdin.flush()
     assert other.stdout.readline() == "made\n"
     database_daemon.spawn()

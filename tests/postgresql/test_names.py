@@ -76,7 +76,7 @@ def test_a_pooler_that_looks_like_a_server_gets_no_names_in_the_end(pooler, data
 
 REFUSED = {
     "begin": "SELECT set_config(", "accounts": "INSERT INTO account ", "events": "INSERT INTO event(",
-    "totals": "INSERT INTO total ", "fences": "FOR KEY SHARE", "outcomes": "UPDATE event_",
+    "totals": "INSERT INTO total ", "fences": "FOR KEY SHARE", "outcomes": "DELETE FROM waiting",
     "attempts": "INSERT INTO attempt ", "heard": "DELETE FROM handover",
 }
 

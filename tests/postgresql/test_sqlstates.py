@@ -196,12 +196,13 @@ def test_an_item_whose_values_are_refused_is_rejected(database, database_daemon,
 
 OF_BAD = "EXISTS(SELECT FROM event e WHERE e.account_no=NEW.account_no AND e.event_no=NEW.event_no" \
     " AND e.event_id='bad')"
+TAKEN_BAD = OF_BAD.replace("NEW", "OLD")
 
 
 @pytest.mark.parametrize("when,table,which,state", [
     ("INSERT", "attempt", OF_BAD, "XX000"),
-    ("UPDATE", "event", "NEW.event_id='bad'", "0A000"),
-    ("UPDATE", "event", "NEW.event_id='bad'", "53100"),
+    ("DELETE", "waiting", TAKEN_BAD, "0A000"),
+    ("DELETE", "waiting", TAKEN_BAD, "53100"),
 ])
 def test_an_outcome_that_is_refused_waits_alone(database, database_daemon, receiver, when, table,
                                                 which, state):
@@ -226,7 +227,7 @@ def test_an_outcome_that_is_refused_waits_alone(database, database_daemon, recei
 def test_a_daemon_with_a_refused_outcome_stops_in_order(database, database_daemon, receiver):
     daemon = database_daemon.start()
     account = Account(daemon, receiver.url)
-    refuse(database, "UPDATE", "event", "NEW.event_id='bad'", "XX000")
+    refuse(database, "DELETE", "waiting", TAKEN_BAD, "XX000")
     daemon.api().events([account.event("bad")])
     eventually(lambda: daemon.metrics()["postbackd_outcomes_set_aside"] == 1, 30)
     assert daemon.stop() == 1  # what it could not record is done again

@@ -3,6 +3,7 @@
 #include "store/postgresql/pg_migrate.h"
 
 #include "base/alloc.h"
+#include "base/hash.h"
 #include "base/log.h"
 
 #include <inttypes.h>
@@ -47,13 +48,24 @@ bool pg_check_server(struct pg *pg)
 /* --- existing steps --------------------------------------------------------------------------- */
 
 struct steps_made {
-    bool made[PG_STEPS_MOST + 1]; /* by number, of the steps that this program knows */
-    int64_t newest, least;        /* the oldest program that may use this database */
+    bool made[PG_STEPS_MOST + 1];   /* by number, of the steps that this program knows */
+    int64_t crc[PG_STEPS_MOST + 1]; /* of the step's statements; -1: not recorded */
+    int64_t newest, least;          /* the oldest program that may use this database */
 };
 
+static uint32_t crc_of(const struct pg_step *step)
+{
+    uint32_t crc = 0;
+    for (const char *const *sql = step->statements; *sql; sql++)
+        crc = hash_crc32c(crc, *sql, strlen(*sql) + 1);
+    return crc;
+}
+
+/* The column is read as a member of the row, because an early database lacks it. */
 static int ask_steps(struct pg *pg)
 {
-    return pg_exec(pg, "SELECT version,least FROM schema_version");
+    return pg_exec(pg, "SELECT version,least,coalesce((to_jsonb(v)->>'crc')::bigint,-1)"
+                       " FROM schema_version v");
 }
 
 static void read_steps(const PGresult *r, struct steps_made *ret)
@@ -61,21 +73,30 @@ static void read_steps(const PGresult *r, struct steps_made *ret)
     *ret = (struct steps_made){0};
     for (int i = 0; i < PQntuples(r); i++) {
         int64_t version = pg_int(r, i, 0), least = pg_int(r, i, 1);
-        if (version > 0 && version <= PG_STEPS_MOST)
+        if (version > 0 && version <= PG_STEPS_MOST) {
             ret->made[version] = true;
+            ret->crc[version] = pg_int(r, i, 2);
+        }
         ret->newest = version > ret->newest ? version : ret->newest;
         ret->least = least > ret->least ? least : ret->least;
     }
 }
 
-static bool has_room(struct pg *pg, const struct pg_migration *to, const struct steps_made *there)
+/* Whether this program can use tables made by these steps. */
+static bool is_usable(struct pg *pg, const struct pg_migration *to, const struct steps_made *there)
 {
-    if (there->least <= to->count)
-        return true;
-    return pg_refuse(pg,
-                     "the database has schema version %" PRId64 " and is for programs that know"
-                     " %" PRId64 " at least, this postbackd knows up to %d: use a newer one",
-                     there->newest, there->least, to->count);
+    if (there->least > to->count)
+        return pg_refuse(pg,
+                         "the database has schema version %" PRId64 " and is for programs that know"
+                         " %" PRId64 " at least, this postbackd knows up to %d: use a newer one",
+                         there->newest, there->least, to->count);
+    for (int number = 1; number <= to->count; number++)
+        if (there->made[number] && there->crc[number] != crc_of(&to->steps[number - 1]))
+            return pg_refuse(pg,
+                             "the database was made by an unreleased postbackd with other tables:"
+                             " copy it with that program into a SQLite store, and from there with"
+                             " this one into an empty database");
+    return true;
 }
 
 /* --- running steps ---------------------------------------------------------------------------- */
@@ -84,7 +105,8 @@ static bool try_lock_steps(struct pg *pg, struct steps_made *ret)
 {
     pg_begin(pg, false);
     pg_exec(pg, "CREATE TABLE IF NOT EXISTS schema_version(version int PRIMARY KEY,"
-                " made_at timestamptz NOT NULL DEFAULT now(), least int NOT NULL DEFAULT 1)");
+                " made_at timestamptz NOT NULL DEFAULT now(), least int NOT NULL DEFAULT 1,"
+                " crc bigint)");
     pg_exec(pg, "LOCK TABLE schema_version IN SHARE ROW EXCLUSIVE MODE");
     int at = ask_steps(pg);
     if (pg_sync(pg) != PG_OK)
@@ -105,7 +127,8 @@ static bool make_step(struct pg *pg, const struct pg_step *step, int number)
 {
     for (const char *const *sql = step->statements; *sql; sql++)
         pg_exec(pg, *sql);
-    pg_exec_f(pg, "INSERT INTO schema_version(version,least) VALUES(%d,%d)", number, step->least);
+    pg_exec_f(pg, "INSERT INTO schema_version(version,least,crc) VALUES(%d,%d,%u)", number,
+              step->least, crc_of(step));
     return pg_sync(pg) == PG_OK;
 }
 
@@ -114,7 +137,7 @@ bool pg_migrate(struct pg *pg, const struct pg_migration *to, enum pg_step_kind 
     ASSERT(to->count <= PG_STEPS_MOST);
     struct steps_made there;
     int last = 0;
-    if (!lock_steps(pg, &there) || !has_room(pg, to, &there))
+    if (!lock_steps(pg, &there) || !is_usable(pg, to, &there))
         return false;
     if (!there.newest)
         most = PG_CONTRACT; /* an empty database: no older program uses it */
@@ -164,7 +187,7 @@ bool postgresql_store_migrate(const char *uri, bool only_look, store_step_visito
     struct steps_made before;
     lone_init(&c, uri);
     bool good = lone_connect(&c, NULL) && pg_check_server(&c.pg) && look_at_steps(&c.pg, &before) &&
-                has_room(&c.pg, to, &before) && (only_look || pg_migrate(&c.pg, to, PG_CONTRACT));
+                is_usable(&c.pg, to, &before) && (only_look || pg_migrate(&c.pg, to, PG_CONTRACT));
     for (int i = 1; good && i <= to->count; i++)
         visit(context, &(struct store_step){.version = i,
                                             .what = to->steps[i - 1].what,

@@ -13,7 +13,8 @@
 
 enum pg_step_kind { PG_EXPAND, PG_CONTRACT };
 
-/* Released steps are never edited; a change is a new step. */
+/* Released steps are never edited; a change is a new step. schema_version has a checksum of the
+ * statements of each, so a database of an unreleased program whose steps were others is noticed. */
 struct pg_step {
     const char *what; /* what it makes or removes, for people */
     enum pg_step_kind kind;

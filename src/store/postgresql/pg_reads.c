@@ -152,8 +152,10 @@ static void add_state(struct buf *sql, const struct callback_list *l)
         buf_printf(sql, " AND " ROW_STATE "=%d AND e.event_no=ANY($11)", CALLBACK_PENDING);
     else if (l->state == CALLBACK_PENDING)
         buf_printf(sql, " AND " ROW_STATE "=%d AND e.event_no<>ALL($11)", CALLBACK_PENDING);
-    else if (l->state)
+    else if (l->state == CALLBACK_DELIVERED)
         buf_printf(sql, " AND " ROW_STATE "=%d", (int)l->state);
+    else if (l->state) /* rare among many that are written once, which need no look at `waiting` */
+        buf_printf(sql, " AND e.state=%d", (int)l->state);
     if (l->undelivered)
         buf_printf(sql, " AND " ROW_STATE "<>%d", (int)CALLBACK_DELIVERED);
 }
