@@ -95,11 +95,10 @@ static struct str asked_partner(struct call *c)
 {
     struct str rest = c->r->query;
     while (rest.p) {
-        struct str pair = str_cut(&rest, '&');
-        struct str value = pair, decoded;
-        if (str_is(str_cut(&value, '='), "partnerId") && value.p &&
-            query_decode(&c->r->arena, value, true, &decoded))
-            return decoded;
+        struct parameter given;
+        if (query_decode_pair(&c->r->arena, str_cut(&rest, '&'), &given) &&
+            str_is(given.name, "partnerId") && given.value.p)
+            return given.value;
     }
     return STR_NONE;
 }

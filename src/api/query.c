@@ -32,6 +32,17 @@ bool query_decode(struct arena *arena, struct str text, bool plus_is_space, stru
     return str_is_utf8(*ret);
 }
 
+bool query_decode_pair(struct arena *arena, struct str pair, struct parameter *ret)
+{
+    struct str value = pair, raw_name = str_cut(&value, '=');
+    struct parameter decoded = {0};
+    if (!query_decode(arena, raw_name, true, &decoded.name) ||
+        (value.p && !query_decode(arena, value, true, &decoded.value)))
+        return false;
+    *ret = decoded;
+    return true;
+}
+
 static bool known_name(const struct route_parameter *known, bool also_partner_id, struct str name)
 {
     if (also_partner_id && str_is(name, "partnerId"))
@@ -45,35 +56,34 @@ static bool known_name(const struct route_parameter *known, bool also_partner_id
 static void judge(struct call *c, const struct route_parameter *known, bool also_partner_id,
                   struct str pair)
 {
-    struct str rest = pair;
-    struct str raw_name = str_cut(&rest, '=');
-    struct str name, value = STR("");
-    if (!query_decode(&c->r->arena, raw_name, true, &name) ||
-        (rest.p && !query_decode(&c->r->arena, rest, true, &value))) {
-        problem_add(&c->problems, raw_name, "invalid",
+    struct parameter given;
+    if (!query_decode_pair(&c->r->arena, pair, &given)) {
+        struct str rest = pair;
+        problem_add(&c->problems, str_cut(&rest, '='), "invalid",
                     "The parameter is not valid percent-encoded UTF-8.");
         return;
     }
-    if (!known_name(known, also_partner_id, name)) {
+    if (!known_name(known, also_partner_id, given.name)) {
         if (c->route->flags & ROUTE_OPEN_QUERY)
             return;
-        problem_add(&c->problems, name, "unknown_parameter", "This path has no such parameter.");
+        problem_add(&c->problems, given.name, "unknown_parameter",
+                    "This path has no such parameter.");
         return;
     }
-    if (!value.n) {
-        problem_add(&c->problems, name, "invalid",
+    if (!given.value.n) {
+        problem_add(&c->problems, given.name, "invalid",
                     "The parameter is empty. Leave it out to use the default.");
         return;
     }
     for (size_t i = 0; i < c->parameter_count; i++) {
-        if (str_eq(c->parameters[i].name, name)) {
-            problem_add(&c->problems, name, "invalid",
+        if (str_eq(c->parameters[i].name, given.name)) {
+            problem_add(&c->problems, given.name, "invalid",
                         "The parameter is given twice. Give it once.");
             return;
         }
     }
     if (c->parameter_count < CALL_PARAMETERS_MAX)
-        c->parameters[c->parameter_count++] = (struct parameter){name, value};
+        c->parameters[c->parameter_count++] = given;
 }
 
 bool query_parse(struct call *c, const struct route_parameter *known, bool also_partner_id)

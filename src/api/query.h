@@ -10,6 +10,10 @@ struct route_parameter;
 MUST_CHECK bool query_decode(struct arena *arena, struct str text, bool plus_is_space,
                              struct str *ret);
 
+/* Decodes the name and the value of one pair, as "name=value" stands in a query or a form. The
+ * value is absent without "=". False: the name or the value cannot be decoded. */
+MUST_CHECK bool query_decode_pair(struct arena *arena, struct str pair, struct parameter *ret);
+
 /* Fills c->parameters. False: a parameter is unknown, repeated, empty or malformed; c->problems
  * says which. `known` are the route's; partnerId is known where also_partner_id: for
  * operators, and for a partner on its own account. */

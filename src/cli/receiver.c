@@ -79,12 +79,11 @@ static void read_pairs(struct arena *arena, struct str pairs, struct callback_fi
                  {"RewardId", &ret->reward_id},
                  {"Reward", &ret->reward}};
     while (pairs.p) {
-        struct str value = str_cut(&pairs, '&');
-        struct str name = str_cut(&value, '=');
-        for (size_t i = 0; i < ARRAY_LEN(known); i++)
-            if (str_is(name, known[i].name) && value.p &&
-                !query_decode(arena, value, true, known[i].value))
-                *known[i].value = STR_NONE;
+        struct parameter given;
+        bool is_good = query_decode_pair(arena, str_cut(&pairs, '&'), &given);
+        for (size_t i = 0; is_good && i < ARRAY_LEN(known); i++)
+            if (given.value.p && str_is(given.name, known[i].name))
+                *known[i].value = given.value;
     }
 }
 

@@ -187,6 +187,20 @@ def test_operator_must_say_whose(daemon):
     assert_problem(daemon.api().post("/api/v1/panelists/erase", {"PanelistId": "x"}), 400, "partnerId")
 
 
+def test_a_percent_encoded_name_is_partner_id_too(tenants, daemon):
+    """Names are decoded (WHATWG URL, application/x-www-form-urlencoded): partner%49d means one partner alone."""
+    mine, theirs = tenants
+    for name in ("partner%49d", "%70artnerId", "partnerI%64"):
+        query = "?%s=%s" % (name, mine.ids["PartnerId"])
+        found = daemon.api().get("/api/v1/callbacks" + query)
+        assert found.status == 200 and {i["AppId"] for i in found.json["Items"]} == {mine.ids["AppId"]}
+        assert_problem(daemon.api().get("/api/v1/callbacks?%s=nobody" % name), 404)
+        assert_problem(theirs.api.get("/api/v1/callbacks" + query), 404)
+        invited = {"Email": name.lower().replace("%", "") + "@example.test", "Role": "owner"}
+        assert daemon.api().post("/api/v1/users" + query, invited).status == 201
+        assert invited["Email"] in {user["Email"] for user in mine.api.get("/api/v1/users").json["Items"]}
+
+
 def test_nothing_of_the_other_in_any_answer(tenants, operations):
     mine, theirs = tenants
     read = 0
