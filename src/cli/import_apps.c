@@ -129,35 +129,14 @@ static int make_app(struct apps_import *in, const struct moved_app *a, struct bu
     return status;
 }
 
-/* Whether a page of the partner's apps has it; ret_next: where the next page begins, absent at the
- * end. */
-static bool page_has(struct apps_import *in, struct arena *arena, const struct moved_app *a,
-                     struct str *ret_next)
+/* Whether the partner has such an app. An AppId is unique, so another partner may have it: 404. */
+static bool is_there(struct apps_import *in, const struct moved_app *a)
 {
     struct buf path = {0}, answer = {0};
-    bool has = false;
-    buf_printf(&path, "/api/v1/partners/%.*s/apps?limit=500", STR_ARG(a->partner_id));
-    if (ret_next->p)
-        buf_printf(&path, "&after=%.*s", STR_ARG(*ret_next));
-    int status = client_get_patiently(in->lines.client, buf_c(&path), &answer);
-    const struct json *page = status == 200 ? import_object(arena, &answer) : NULL;
-    const struct json *items = page ? json_member(page, "Items") : NULL;
-    for (const struct json *app = items ? items->first : NULL; app && !has; app = app->next)
-        has = str_eq(json_member_text(app, "AppId"), a->id);
-    *ret_next = page ? json_member_text(page, "Next") : STR_NONE;
+    buf_printf(&path, "/api/v1/apps/%.*s?partnerId=%.*s", STR_ARG(a->id), STR_ARG(a->partner_id));
+    bool has = client_get_patiently(in->lines.client, buf_c(&path), &answer) == 200;
     buf_free(&path);
     buf_free(&answer);
-    return has;
-}
-
-/* Whether the partner has such an app. An AppId is there once, so it may be another partner's. */
-static bool is_there(struct apps_import *in, struct arena *arena, const struct moved_app *a)
-{
-    struct str next = STR_NONE;
-    bool has;
-    do
-        has = page_has(in, arena, a, &next);
-    while (!has && next.p);
     return has;
 }
 
@@ -172,7 +151,7 @@ static bool make(struct apps_import *in, const struct moved_app *a)
         status = make_app(in, a, &answer);
     if (!is_of_partner && status == 201)
         in->made++;
-    else if (!is_of_partner && status == 409 && is_there(in, &arena, a))
+    else if (!is_of_partner && status == 409 && is_there(in, a))
         in->there++;
     else
         import_say_refused(&in->lines, a->line, status,

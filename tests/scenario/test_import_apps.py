@@ -89,11 +89,15 @@ def test_what_only_the_server_knows_is_said_with_its_line(daemon):
     assert daemon.api().get("/api/v1/partners/server-2").status == 200
 
 
-def test_an_account_of_many_apps_is_read_to_its_end(daemon):
+def test_a_second_run_asks_once_for_each_app(daemon):
+    """However many apps the partner has: only the apps of the file are read."""
     many = lines(*(app("many-%d" % i, "many", PartnerName="Many") for i in range(510)))
     assert run(daemon, "-", stdin=many).stderr.startswith("510 apps made (and 1 partners)")
-    first = lines(app("many-0", "many"), app("many-509", "many"))
-    assert run(daemon, "-", stdin=first).stderr == "0 apps made (and 0 partners), 2 there already, 0 rejected\n"
+    again = lines(*(app("many-%d" % i, "many") for i in (0, 250, 509)))
+    read = 'postbackd_http_responses_total{status="200"}'
+    before = daemon.metrics()[read]
+    assert run(daemon, "-", stdin=again).stderr == "0 apps made (and 0 partners), 3 there already, 0 rejected\n"
+    assert daemon.metrics()[read] - before == 1 + 3  # one answer of /metrics itself
 
 
 def test_a_wrong_key_stops_it(daemon):
