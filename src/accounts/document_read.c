@@ -186,14 +186,14 @@ bool document_read_app(struct arena *arena, const struct json *document, const s
     bool opened = read_secrets(&r, "Secret", &a.secrets) && read_app_certificate(&r, &a);
     for (int kind = LANE_SUCCESS; opened && kind < LANE_KINDS; kind++)
         a.url[kind] = url_or_none(&r, lane_url_field((enum lane_kind)kind));
-    if (!document_read_end(&r, "app", a.id, ret_why))
-        return false;
-    a.under_second_key = r.under_second;
-    const char *why = "its Callback Secret cannot be opened: the master key is another one, or "
-                      "the document is damaged";
-    bool good = opened && app_pack(&a, ret, &why);
-    if (!good) {
-        *ret_why = arena_print(arena, "the document of app %.*s: %s", STR_ARG(a.id), why);
+    bool good = document_read_end(&r, "app", a.id, ret_why);
+    if (good) {
+        a.under_second_key = r.under_second;
+        const char *why = "its Callback Secret cannot be opened: the master key is another one, or "
+                          "the document is damaged";
+        good = opened && app_pack(&a, ret, &why);
+        if (!good)
+            *ret_why = arena_print(arena, "the document of app %.*s: %s", STR_ARG(a.id), why);
     }
     wipe_secrets(&a.secrets);
     sodium_memzero((void *)a.certificate.key.p, a.certificate.key.n);

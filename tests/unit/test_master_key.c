@@ -96,9 +96,51 @@ static void everything_is_sealed_anew_once(void)
     fixture_close(&f);
 }
 
+/* Reuses the arena's first chunk, which arena_reset keeps, and looks for the text in it. Under the
+ * address sanitizer nothing is kept. */
+static bool stands_in_first_chunk(struct arena *arena, struct str text)
+{
+    arena_reset(arena);
+    const char *from = arena_alloc(arena, 1);
+    return memmem(from, (size_t)(arena->at - from) + arena->left, text.p, text.n) != NULL;
+}
+
+static void a_refused_document_leaves_no_secret_in_memory(void)
+{
+    fixture_open(&f);
+    REQUIRE(fixture_partner(&f, "{\"PartnerId\":\"p1\"}"));
+    REQUIRE(fixture_app(&f, "p1", "{\"AppId\":\"a1\",\"CurrencyValue\":1}"));
+    struct app *made = directory_app(f.directory, STR("a1")), *app = NULL;
+    struct partner *partner = directory_partner(f.directory, STR("p1")), *read = NULL;
+    struct vault vault = {.key = {1, 2, 3}};
+    struct buf documents[2] = {{0}, {0}};
+    struct json *v[2];
+    struct str why;
+    document_print_partner(&documents[0], partner, &vault, &f.env);
+    document_print_app(&documents[1], made, &vault, &f.env);
+    for (int i = 0; i < 2; i++) {
+        char *enabled = strstr(buf_c(&documents[i]), "\"Enabled\":true");
+        REQUIRE(enabled);
+        memcpy(enabled, "\"Enabled\":null", 14);
+        REQUIRE(json_parse(&f.arena, buf_str(&documents[i]), &v[i], &why));
+    }
+    struct arena arena = {0};
+    CHECK(!document_read_partner(&arena, v[0], &vault, &read, &why));
+    CHECK(!stands_in_first_chunk(&arena, partner->operations_secrets.newest));
+    CHECK(!document_read_app(&arena, v[1], &vault, &app, &why));
+    CHECK(!stands_in_first_chunk(&arena, made->secrets.newest));
+    arena_free(&arena);
+    app_unref(made);
+    partner_unref(partner);
+    buf_free(&documents[0]);
+    buf_free(&documents[1]);
+    fixture_close(&f);
+}
+
 int main(void)
 {
     RUN(master_keys);
     RUN(everything_is_sealed_anew_once);
+    RUN(a_refused_document_leaves_no_secret_in_memory);
     return check_done("master_key");
 }
