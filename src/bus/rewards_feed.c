@@ -95,7 +95,8 @@ static rd_kafka_topic_partition_list_t *place(const struct rewards_feed *f, int6
 static void read_cursors(struct rewards_feed *f)
 {
     rd_kafka_topic_partition_list_t *list = place(f, RD_KAFKA_OFFSET_BEGINNING);
-    memset(f->cursors, 0, f->cursor_room * sizeof *f->cursors);
+    if (f->cursor_room)
+        memset(f->cursors, 0, f->cursor_room * sizeof *f->cursors);
     rd_kafka_resume_partitions(f->reader, list); /* librdkafka keeps it paused over assignments */
     rd_kafka_assign(f->reader, list);
     rd_kafka_topic_partition_list_destroy(list);
