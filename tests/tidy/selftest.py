@@ -53,6 +53,7 @@ CLEAN = {
     "src/cli/main.c": '/* Entry. */\n#include "store/rows.h"\nint main(void) { printf("x"); }\n',
     "tests/unit/test_rows.c": "/* A test. */\nint main(void) { strcpy(a, b); }\n",
     "src/domain/x.h": "#pragma once\n#include <stdint.h>\n",
+    "src/cli/x.json": '{\n "a": [1, {"b": 2}],\n "c": "%s"\n}\n' % ("x" * 98),
     "tests/dashboard/x.test.ts": "test('x', async () => {\n  await w.shows(async () => {\n"
                                  "    assert.ok(await w.count());\n  });\n"
                                  "  const n = () =>\n    w.count();\n});\n",
@@ -112,6 +113,8 @@ PLANTED = [
     ("unwaited", "tests/dashboard/x.test.ts",
      "test('x', async () => {\n  await w.shows(() => {\n    f();\n  });\n"
      "  const n = await w.a.count();\n});\n", 5),
+    ("json-layout", "src/cli/x.json", '{"a": [1],\n "b": 2}\n', 1),
+    ("json-layout", "src/cli/x.json", '{\n "a": [1,2],\n "b": "%s"\n}\n' % ("x" * 98), 2),
     ("exceptions", "tests/tidy/exceptions.txt", "# none\nbanned-call src/x.c:time -- gone\n", 2),
     ("exceptions", "tests/tidy/exceptions.txt", "line-length src/x.c\n", 1),
 ]

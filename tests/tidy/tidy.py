@@ -8,8 +8,11 @@ rules. selftest.py proves that every rule catches a planted violation, so none c
 import argparse
 import re
 import sys
+from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
+
+import json_layout
 
 FUNCTION_LINES_MAX = 70
 FILE_LINES_MAX = 600
@@ -403,6 +406,17 @@ def check_unwaited(texts, _root):
                 yield Finding(text.path, number, "unwaited", what, match.group(1))
 
 
+def check_json_layout(texts, _root):
+    for text in texts:
+        if text.folder is None or not text.path.endswith(".json"):
+            continue
+        want = json_layout.laid_out("\n".join(text.lines)).splitlines()
+        for number, (have, wanted) in enumerate(zip_longest(text.lines, want), 1):
+            if have != wanted:
+                yield Finding(text.path, number, "json-layout", "run tests/tidy/json_layout.py", "")
+                break
+
+
 RULES = {
     "layers": check_layers,
     "layers-documented": check_layers_documented,
@@ -420,6 +434,7 @@ RULES = {
     "listed": check_listed,
     "link": check_links,
     "unwaited": check_unwaited,
+    "json-layout": check_json_layout,
 }
 EXCEPTIONS = "tests/tidy/exceptions.txt"
 
