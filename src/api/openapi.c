@@ -111,18 +111,62 @@ static void print_request(struct json_writer *w, const struct route *route)
 /* --- what is answered --------------------------------------------------------------------------
  */
 
+static void print_header(struct json_writer *w, const char *name)
+{
+    json_key(w, name);
+    print_reference(w, "headers", str_of(name));
+}
+
 static const struct refusal_response {
-    int status;
-    const char *component;
+    int status; /* 0: any other */
+    const char *component, *description, *header;
 } refusal_responses[] = {
-    {304, "NotModified"},        {400, "BadRequest"},
-    {401, "Unauthorized"},       {403, "Forbidden"},
-    {404, "NotFound"},           {406, "NotAcceptable"},
-    {409, "Conflict"},           {412, "PreconditionFailed"},
-    {413, "ContentTooLarge"},    {415, "UnsupportedMediaType"},
-    {417, "ExpectationFailed"},  {429, "TooManyRequests"},
-    {503, "ServiceUnavailable"},
+    {304, "NotModified", "If-None-Match names this version.", "ETag"},
+    {400, "BadRequest",
+     "A parameter or the body is wrong; errors says which field and why. Nothing was changed.",
+     NULL},
+    {401, "Unauthorized", "The key, session, password or code is missing or wrong.",
+     "WWW-Authenticate"},
+    {403, "Forbidden", "The key or role may not do this, or the account is disabled.", NULL},
+    {404, "NotFound", "No such object in this account.", NULL},
+    {406, "NotAcceptable", "Accept-Encoding allows none of zstd, gzip and identity.", NULL},
+    {409, "Conflict", "The present state does not allow it; detail says why.", NULL},
+    {412, "PreconditionFailed", "The object has changed since the version that If-Match names.",
+     NULL},
+    {413, "ContentTooLarge", "The body is larger than this path accepts.", NULL},
+    {415, "UnsupportedMediaType", "The body must be JSON in UTF-8, not encoded.", NULL},
+    {417, "ExpectationFailed", "Expect has another value than 100-continue.", NULL},
+    {429, "TooManyRequests",
+     "The key or its account asks for more than its limits, or the server is busy. Nothing was "
+     "changed.",
+     "Retry-After"},
+    {503, "ServiceUnavailable",
+     "The server cannot answer at the moment; detail says whether anything was stored.",
+     "Retry-After"},
+    {0, "Problem", "Any other error.", NULL},
 };
+
+static void print_refusal_components(struct json_writer *w)
+{
+    json_key_object(w, "responses");
+    for (size_t i = 0; i < ARRAY_LEN(refusal_responses); i++) {
+        const struct refusal_response *r = &refusal_responses[i];
+        json_key_object(w, r->component);
+        json_key_c(w, "description", r->description);
+        json_key_object(w, "headers");
+        print_header(w, "X-Request-Id");
+        if (r->header)
+            print_header(w, r->header);
+        json_end_object(w);
+        if (r->status != 304) {
+            json_key_object(w, "content");
+            print_content(w, "application/problem+json", "Problem");
+            json_end_object(w);
+        }
+        json_end_object(w);
+    }
+    json_end_object(w);
+}
 
 static bool may_refuse(const struct route *route, int status)
 {
@@ -143,7 +187,8 @@ static bool may_refuse(const struct route *route, int status)
     case 415: return has_body;
     case 413: /* a body is read, up to a bound, where none is needed as well */
     case 417:
-    case 503: return true;
+    case 503:
+    case 0: return true;
     default: UNREACHABLE();
     }
 }
@@ -153,24 +198,15 @@ static void print_headers(struct json_writer *w, const struct route *route)
     static const char *const of_reads[] = {"RateLimit-Limit", "RateLimit-Remaining",
                                            "RateLimit-Reset"};
     json_key_object(w, "headers");
-    json_key(w, "X-Request-Id");
-    print_reference(w, "headers", STR("X-Request-Id"));
-    for (size_t i = 0; i < ARRAY_LEN(of_reads) && route->flags & ROUTE_LIMITED; i++) {
-        json_key(w, of_reads[i]);
-        print_reference(w, "headers", str_of(of_reads[i]));
-    }
-    if (route->flags & ROUTE_VERSIONED) {
-        json_key(w, "ETag");
-        print_reference(w, "headers", STR("ETag"));
-    }
-    if (route->status == 201 || route->status == 303 || route->handle == callbacks_recover) {
-        json_key(w, "Location");
-        print_reference(w, "headers", STR("Location"));
-    }
-    if (route->flags & ROUTE_MAKES) {
-        json_key(w, "Idempotency-Replayed");
-        print_reference(w, "headers", STR("Idempotency-Replayed"));
-    }
+    print_header(w, "X-Request-Id");
+    for (size_t i = 0; i < ARRAY_LEN(of_reads) && route->flags & ROUTE_LIMITED; i++)
+        print_header(w, of_reads[i]);
+    if (route->flags & ROUTE_VERSIONED)
+        print_header(w, "ETag");
+    if (route->status == 201 || route->status == 303 || route->handle == callbacks_recover)
+        print_header(w, "Location");
+    if (route->flags & ROUTE_MAKES)
+        print_header(w, "Idempotency-Replayed");
     json_end_object(w);
 }
 
@@ -213,11 +249,9 @@ static void print_responses(struct json_writer *w, const struct route *route)
         if (!may_refuse(route, refusal_responses[i].status))
             continue;
         snprintf(status, sizeof status, "%d", refusal_responses[i].status);
-        json_key(w, status);
+        json_key(w, refusal_responses[i].status ? status : "default");
         print_reference(w, "responses", str_of(refusal_responses[i].component));
     }
-    json_key(w, "default");
-    print_reference(w, "responses", STR("Problem"));
     json_end_object(w);
 }
 
@@ -344,8 +378,11 @@ void openapi_print(struct buf *to, const struct api_options *o)
     print_paths(&w);
     json_key_raw(&w, "webhooks",
                  (struct str){(const char *)openapi_webhooks, sizeof openapi_webhooks});
-    json_key_raw(&w, "components",
-                 (struct str){(const char *)openapi_components, sizeof openapi_components});
+    json_key_object(&w, "components");
+    print_refusal_components(&w);
+    /* The file's members, without its braces. */
+    json_raw(&w, (struct str){(const char *)openapi_components + 1, sizeof openapi_components - 2});
+    json_end_object(&w);
     json_end_object(&w);
 }
 
