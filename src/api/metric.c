@@ -26,14 +26,35 @@ void metrics_print(struct buf *to, const struct metric *metrics, size_t count)
         metric_print(to, &metrics[i]);
 }
 
-void metric_print_thousandths(struct buf *to, int64_t value)
+static void print_fraction(struct buf *to, int64_t value, int digits)
 {
-    buf_printf(to, "%s%lld.%03lld", value < 0 ? "-" : "", llabs(value) / 1000, llabs(value) % 1000);
+    long long unit = 1;
+    for (int i = 0; i < digits; i++)
+        unit *= 10;
+    buf_printf(to, "%s%lld.%0*lld", value < 0 ? "-" : "", llabs(value) / unit, digits,
+               llabs(value) % unit);
 }
 
 void metric_print_milli(struct buf *to, const struct metric *m)
 {
     begin_sample(to, m);
-    metric_print_thousandths(to, m->value);
+    print_fraction(to, m->value, 3);
     buf_add_char(to, '\n');
+}
+
+void metric_print_histogram(struct buf *to, const struct histogram *h)
+{
+    long long count = 0;
+    metric_head(to, h->name, "histogram", h->help);
+    for (size_t i = 0; i < h->bound_count; i++) {
+        count += h->counts[i];
+        buf_printf(to, "%s_bucket{le=\"", h->name);
+        print_fraction(to, h->bounds[i], h->digits);
+        buf_printf(to, "\"} %lld\n", count);
+    }
+    if (h->has_rest)
+        count += h->counts[h->bound_count];
+    buf_printf(to, "%s_bucket{le=\"+Inf\"} %lld\n%s_sum ", h->name, count, h->name);
+    print_fraction(to, h->total, h->digits);
+    buf_printf(to, "\n%s_count %lld\n", h->name, count);
 }

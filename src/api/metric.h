@@ -15,5 +15,16 @@ void metric_print(struct buf *to, const struct metric *m);
 void metrics_print(struct buf *to, const struct metric *metrics, size_t count);
 /* Of a value in thousandths: Prometheus has seconds and ratios, not milliseconds. */
 void metric_print_milli(struct buf *to, const struct metric *m);
-/* A sample or a bound alone, as metric_print_milli has it. */
-void metric_print_thousandths(struct buf *to, int64_t value);
+
+/* Bounds and total are whole numbers of the last of these digits of a second: 3 means milliseconds,
+ * 6 microseconds. */
+struct histogram {
+    const char *name, *help;
+    int digits;
+    const int64_t *bounds;
+    size_t bound_count;
+    const int64_t *counts; /* one for each bound */
+    bool has_rest;         /* one more count, of what was above the last bound */
+    int64_t total;
+};
+void metric_print_histogram(struct buf *to, const struct histogram *h);

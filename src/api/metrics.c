@@ -266,37 +266,31 @@ static void print_overview(struct buf *to, const struct delivery_overview *o)
 
 static void print_durations(struct buf *to, const struct delivery_numbers *n)
 {
-    static const char name[] = "postbackd_attempt_duration_seconds";
-    long long count = 0;
-    metric_head(to, name, "histogram", "How long attempts took.");
     /* The last bucket has the rest, too: time-outs of 30 s, which are noticed a little later. */
-    for (size_t b = 0; b < LATENCY_BUCKETS; b++) {
-        count += n->durations[b];
-        buf_printf(to, "%s_bucket{le=\"", name);
-        metric_print_thousandths(to, latency_buckets.bounds_ms[b]);
-        buf_printf(to, "\"} %lld\n", count);
-    }
-    buf_printf(to, "%s_bucket{le=\"+Inf\"} %lld\n%s_sum ", name, count, name);
-    metric_print_thousandths(to, n->duration_ms_total);
-    buf_printf(to, "\n%s_count %lld\n", name, count);
+    metric_print_histogram(to, &(struct histogram){
+                                   .name = "postbackd_attempt_duration_seconds",
+                                   .help = "How long attempts took.",
+                                   .digits = 3,
+                                   .bounds = latency_buckets.bounds_ms,
+                                   .bound_count = LATENCY_BUCKETS,
+                                   .counts = n->durations,
+                                   .total = n->duration_ms_total,
+                               });
 }
 
-/* In seconds, as Prometheus has them. */
 static void print_timing(struct buf *to, const char *name, const char *help,
                          const struct timing_numbers *n)
 {
-    long long count = 0;
-    metric_head(to, name, "histogram", help);
-    for (size_t b = 0; b + 1 < TIMING_BUCKETS; b++) {
-        long long us = timing_bounds_us[b];
-        count += n->counts[b];
-        buf_printf(to, "%s_bucket{le=\"%lld.%06lld\"} %lld\n", name, us / 1000000, us % 1000000,
-                   count);
-    }
-    count += n->counts[TIMING_BUCKETS - 1];
-    buf_printf(to, "%s_bucket{le=\"+Inf\"} %lld\n%s_sum %lld.%06lld\n%s_count %lld\n", name, count,
-               name, (long long)n->total_us / 1000000, (long long)n->total_us % 1000000, name,
-               count);
+    metric_print_histogram(to, &(struct histogram){
+                                   .name = name,
+                                   .help = help,
+                                   .digits = 6,
+                                   .bounds = timing_bounds_us,
+                                   .bound_count = TIMING_BUCKETS - 1,
+                                   .counts = n->counts,
+                                   .has_rest = true,
+                                   .total = n->total_us,
+                               });
 }
 
 /* What makes a callback wait before it is sent, step by step. */
