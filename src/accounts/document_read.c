@@ -7,6 +7,7 @@
 #include "accounts/entry.h"
 #include "accounts/names.h"
 #include "base/buf.h"
+#include "json/values.h"
 
 #include <sodium.h>
 
@@ -108,7 +109,7 @@ static void read_disabled_lanes(struct document_reader *r, struct app_terms *t)
     }
     for (const struct json *v = lanes->first; v; v = v->next) {
         int64_t kind = LANE_NONE;
-        if (!fields_whole_number(v, &kind) || kind <= LANE_NONE || kind >= LANE_KINDS)
+        if (!value_whole_number(v, &kind) || kind <= LANE_NONE || kind >= LANE_KINDS)
             document_wrong(r, "DisabledLanes");
         else
             t->lane_disabled[kind] = true;
@@ -120,7 +121,7 @@ static void read_lane_enabled(struct document_reader *r, struct app *a)
     const struct json *times = json_member(r->fields.body, "LaneEnabledMs");
     const struct json *v = times && times->type == JSON_ARRAY ? times->first : NULL;
     int kind = LANE_SUCCESS;
-    while (v && kind < LANE_KINDS && fields_whole_number(v, &a->lane_enabled_ms[kind])) {
+    while (v && kind < LANE_KINDS && value_whole_number(v, &a->lane_enabled_ms[kind])) {
         v = v->next;
         kind++;
     }

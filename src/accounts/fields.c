@@ -6,13 +6,12 @@
 #include "base/limits.h"
 #include "domain/clock.h"
 #include "domain/email.h"
-#include "domain/money.h"
 #include "domain/signature.h"
 #include "domain/url_macros.h"
+#include "json/values.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 
 static const struct field_rule *rule_of(const struct field_rule *rules, size_t count,
                                         struct str name)
@@ -68,30 +67,7 @@ void fields_required(const struct fields *f, const char *name)
 
 void fields_bool(const struct fields *f, const char *name, bool *ret)
 {
-    const struct json *v = json_member(f->body, name);
-    if (!v)
-        return;
-    if (v->type == JSON_TRUE || v->type == JSON_FALSE)
-        *ret = v->type == JSON_TRUE;
-    else
-        problem_add(f->faults, str_of(name), "invalid", "must be true or false");
-}
-
-bool fields_whole_number(const struct json *v, int64_t *ret)
-{
-    if (v->type != JSON_NUMBER)
-        return false;
-    for (size_t i = v->text.p[0] == '-'; i < v->text.n; i++)
-        if (v->text.p[i] < '0' || v->text.p[i] > '9')
-            return false;
-    char digits[24] = "";
-    if (v->text.n >= sizeof digits) { /* far out of any range, whichever */
-        *ret = v->text.p[0] == '-' ? INT64_MIN : INT64_MAX;
-        return true;
-    }
-    memcpy(digits, v->text.p, v->text.n);
-    *ret = strtoll(digits, NULL, 10); /* out of range: the nearest end, out of ours too */
-    return true;
+    value_bool(json_member(f->body, name), str_of(name), f->faults, ret);
 }
 
 void fields_int(const struct fields *f, const char *name, int64_t least, int64_t most, int64_t *ret)
@@ -100,7 +76,7 @@ void fields_int(const struct fields *f, const char *name, int64_t least, int64_t
     int64_t n = 0;
     if (!v)
         return;
-    if (!fields_whole_number(v, &n))
+    if (!value_whole_number(v, &n))
         problem_add(f->faults, str_of(name), "invalid", "must be a whole number");
     else if (n < least || n > most)
         problem_add(f->faults, str_of(name), "out_of_range", "must be from %" PRId64 " to %" PRId64,
@@ -124,7 +100,7 @@ static bool final_status(const struct fields *f, const char *name, const struct 
                          struct final_statuses *to)
 {
     int64_t status = 0;
-    if (!fields_whole_number(v, &status)) {
+    if (!value_whole_number(v, &status)) {
         problem_add(f->faults, str_of(name), "invalid",
                     "must hold whole numbers only, each from %d to %d", FINAL_STATUS_LEAST,
                     FINAL_STATUS_MOST);
@@ -186,17 +162,6 @@ void fields_reward_types(const struct fields *f, const char *name, uint32_t *ret
     *ret_unwanted = ~wanted;
 }
 
-static void money_range(const struct fields *f, const char *name, int64_t least, int64_t most)
-{
-    struct buf from = {0}, to = {0};
-    money_print(&from, least, 0);
-    money_print(&to, most, 0);
-    problem_add(f->faults, str_of(name), "out_of_range", "must be from %s to %s", buf_c(&from),
-                buf_c(&to));
-    buf_free(&from);
-    buf_free(&to);
-}
-
 void fields_money(const struct fields *f, const char *name, int64_t least_micros,
                   int64_t most_micros, int64_t *ret_micros, struct str *ret_text)
 {
@@ -204,17 +169,11 @@ void fields_money(const struct fields *f, const char *name, int64_t least_micros
     int64_t micros = 0;
     if (!v)
         return;
-    enum money_parse parsed = MONEY_INVALID;
-    if (v->type == JSON_NUMBER || v->type == JSON_STRING)
-        parsed = money_parse(v->text, &micros);
-    if (parsed == MONEY_INVALID) {
-        problem_add(f->faults, str_of(name), "invalid", "must be a decimal number");
-    } else if (parsed == MONEY_TOO_FINE) {
-        problem_add(f->faults, str_of(name), "invalid",
-                    "has more than 6 fractional digits that count");
-    } else if (parsed == MONEY_TOO_LARGE || micros < least_micros || micros > most_micros) {
-        money_range(f, name, least_micros, most_micros);
-    } else {
+    enum money_parse parsed = value_money(v, str_of(name), f->faults, &micros);
+    if (parsed == MONEY_TOO_LARGE ||
+        (parsed == MONEY_OK && (micros < least_micros || micros > most_micros))) {
+        value_money_out_of_range(str_of(name), least_micros, most_micros, f->faults);
+    } else if (parsed == MONEY_OK) {
         *ret_micros = micros;
         if (ret_text)
             *ret_text = v->text;
@@ -224,16 +183,7 @@ void fields_money(const struct fields *f, const char *name, int64_t least_micros
 void fields_text(const struct fields *f, const char *name, size_t least_bytes, size_t most_bytes,
                  struct str *ret)
 {
-    const struct json *v = json_member(f->body, name);
-    if (!v)
-        return;
-    if (v->type != JSON_STRING)
-        problem_add(f->faults, str_of(name), "invalid", "must be a string");
-    else if (v->text.n < least_bytes || v->text.n > most_bytes)
-        problem_add(f->faults, str_of(name), "out_of_range", "must have %zu to %zu bytes",
-                    least_bytes, most_bytes);
-    else
-        *ret = v->text;
+    value_text(json_member(f->body, name), str_of(name), least_bytes, most_bytes, f->faults, ret);
 }
 
 void fields_time(const struct fields *f, const char *name, int64_t *ret_ms)

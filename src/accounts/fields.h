@@ -41,8 +41,6 @@ void fields_required(const struct fields *f, const char *name);
 void fields_bool(const struct fields *f, const char *name, bool *ret);
 void fields_int(const struct fields *f, const char *name, int64_t least, int64_t most,
                 int64_t *ret);
-/* False: it is none. One that is out of int64_t's range is its nearest end. */
-MUST_CHECK bool fields_whole_number(const struct json *v, int64_t *ret);
 /* null is 0. */
 void fields_int_or_null(const struct fields *f, const char *name, int64_t least, int64_t most,
                         int64_t *ret);

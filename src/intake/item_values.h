@@ -1,9 +1,8 @@
-/* Values of an event's members: each function reads one, and adds a fault if it is wrong. The
- * output stays untouched after a fault and for an absent member (NULL). Internal to intake/. */
+/* Readers of an event's members, beside those of json/values.h and with their rules. Internal to
+ * intake/. */
 #pragma once
 
-#include "base/problem.h"
-#include "json/reader.h"
+#include "json/values.h"
 
 struct amount_range {
     struct str name;
@@ -16,12 +15,9 @@ bool value_amount(const struct json *v, const struct amount_range *range, struct
 /* EventId, OriginalRewardId: [A-Za-z0-9][A-Za-z0-9_:-]{0,127}. */
 void value_event_id(const struct json *v, struct str name, struct problems *faults,
                     struct str *ret);
-void value_text(const struct json *v, struct str name, size_t least_bytes, size_t most_bytes,
-                struct problems *faults, struct str *ret);
 /* null counts as absent; at most LIMIT_TEXT_BYTES. */
 void value_optional_text(const struct json *v, struct str name, struct problems *faults,
                          struct str *ret);
-void value_bool(const struct json *v, struct str name, struct problems *faults, bool *ret);
 /* A string, or an integer, which is stored as its digits. */
 void value_offer_goal_id(const struct json *v, struct problems *faults, struct str *ret);
 /* An integer from 1 to 2^53 - 1. */
