@@ -57,15 +57,9 @@ struct fields accounts_fields(struct accounts *accounts, const struct json *body
         .body = body, .faults = faults, .patch = patch, .rules = &accounts->options.rules};
 }
 
-static bool taken(struct directory *d, enum account_kind kind, struct str id)
+static bool is_taken(struct directory *d, enum account_kind kind, struct str id)
 {
-    void *entry = NULL;
-    switch (kind) {
-    case ACCOUNT_PARTNER: entry = directory_partner(d, id); break;
-    case ACCOUNT_APP: entry = directory_app(d, id); break;
-    case ACCOUNT_CLIENT: entry = directory_client(d, id); break;
-    case ACCOUNT_KEY: entry = directory_key(d, id); break;
-    }
+    void *entry = directory_entry(d, kind, id);
     entry_unref(entry);
     return entry != NULL;
 }
@@ -90,13 +84,13 @@ bool accounts_new_id(struct accounts *accounts, const struct fields *f, enum acc
     struct directory *d = accounts->options.directory;
     struct str id = STR_NONE;
     fields_id(f, name, &id);
-    if (id.p && taken(d, kind, id)) {
+    if (id.p && is_taken(d, kind, id)) {
         problem_add(f->faults, str_of(name), "conflict", "this id is taken");
         return false;
     }
     if (!id.p && fields_given(f, name))
         return false;
-    while (!id.p || taken(d, kind, id))
+    while (!id.p || is_taken(d, kind, id))
         id = made_id(accounts, f->faults->arena, prefix);
     *ret_id = id;
     return true;
