@@ -25,7 +25,6 @@ static const struct field_rule start_rules[] = {
     {"Provider", true, false}, {"Password", true, false}, {"Code", true, false}};
 static const struct field_rule link_rules[] = {
     {"AuthorizationCode", true, false}, {"State", true, false}, {"Issuer", true, false}};
-static const struct field_rule remove_rules[] = {{"Password", true, false}, {"Code", true, false}};
 
 struct linking {
     struct people_job *job;
@@ -157,17 +156,11 @@ static void ask(struct linking *l, struct oidc_client *client, void (*done)(stru
 
 static bool start_judge(struct people_job *job)
 {
-    struct user next;
     if (!sign_in_refresh(job))
         return false;
     if (job->user->subject.p)
         return job_refuse(job, 409, LINKED);
-    memcpy(&next, job->user, sizeof next);
-    if (!sign_in_second_factor(job, &next))
-        return false;
-    if (job->user->totp_secret.p)
-        job->change.user = user_pack(&next);
-    return true;
+    return sign_in_use_code(job);
 }
 
 static void start_render(struct people_job *job, struct json_writer *w)
@@ -221,12 +214,6 @@ static struct oidc_client *find_client(struct people_job *job, int64_t place)
     return client;
 }
 
-static void read_proof(struct people_job *job)
-{
-    sign_in_text(job, "Password", 1, PASSWORD_BYTES_MOST, &job->password);
-    fields_text(&job->fields, "Code", 1, 64, &job->code);
-}
-
 void identity_start(struct call *c)
 {
     struct people_job *job = people_job_new(c, true);
@@ -237,7 +224,7 @@ void identity_start(struct call *c)
     if (fields_check(&job->fields, start_rules, ARRAY_LEN(start_rules))) {
         fields_required(&job->fields, "Provider");
         fields_int(&job->fields, "Provider", 1, PROVIDERS_MOST, &place);
-        read_proof(job);
+        sign_in_read_proof(job);
         client = c->problems.count == 0 ? find_client(job, place) : NULL;
     }
     job->judge = start_judge;
@@ -297,10 +284,7 @@ static bool link_judge(struct people_job *job)
     memcpy(&next, job->user, sizeof next);
     next.issuer = issuer;
     next.subject = claims->subject;
-    next.version++;
-    job->change.user = user_pack(&next);
-    people_rotate_session(job->people, &job->change, job->session, job->session->acting_no,
-                          job->token);
+    sign_in_change_self(job, &next);
     note_identity(job, "user.identity_linked", true, job->change.user);
     return true;
 }
@@ -408,8 +392,7 @@ static bool remove_judge(struct people_job *job)
     if (!sign_in_second_factor(job, &next))
         return false;
     identity_unlink(job, &next, job->session->id);
-    people_rotate_session(job->people, &job->change, job->session, job->session->acting_no,
-                          job->token);
+    sign_in_rotate_session(job);
     return true;
 }
 
@@ -418,8 +401,7 @@ void identity_remove(struct call *c)
     struct people_job *job = people_job_new(c, true);
     if (!job)
         return;
-    if (fields_check(&job->fields, remove_rules, ARRAY_LEN(remove_rules)))
-        read_proof(job);
+    sign_in_read_proof_alone(job, false);
     job->user = people_user(job->people, c->person.user_id);
     if (c->problems.count == 0 && job->user && may_unlink(job) &&
         tries_left(job, c->person.user_id))

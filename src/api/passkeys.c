@@ -26,7 +26,6 @@
 #define ALL_THERE "There are " PASSKEYS_MOST ". Remove one first."
 #define NO_HOST "Passkeys need a host name, not an address. Open this page by its name."
 
-static const struct field_rule start_rules[] = {{"Password", true, false}, {"Code", true, false}};
 static const struct field_rule add_rules[] = {{"Name", true, false}, {"Credential", true, false}};
 static const struct field_rule sign_in_rules[] = {{"Credential", true, false}};
 
@@ -182,10 +181,7 @@ static void change_passkeys(struct people_job *job, const struct passkey *keys, 
     struct user next;
     memcpy(&next, job->user, sizeof next);
     user_set_passkeys(&next, &job->change.arena, keys, count);
-    next.version++;
-    job->change.user = user_pack(&next);
-    people_rotate_session(job->people, &job->change, job->session, job->session->acting_no,
-                          job->token);
+    sign_in_change_self(job, &next);
 }
 
 /* Whether one more may be added now. */
@@ -200,15 +196,7 @@ static bool may_add(struct people_job *job)
 
 static bool start_judge(struct people_job *job)
 {
-    struct user next;
-    if (!sign_in_refresh(job) || !may_add(job))
-        return false;
-    memcpy(&next, job->user, sizeof next);
-    if (!sign_in_second_factor(job, &next))
-        return false;
-    if (job->user->totp_secret.p)
-        job->change.user = user_pack(&next);
-    return true;
+    return sign_in_refresh(job) && may_add(job) && sign_in_use_code(job);
 }
 
 static void start_render(struct people_job *job, struct json_writer *w)
@@ -245,10 +233,7 @@ void passkey_start(struct call *c)
     struct people_job *job = people_job_new(c, true);
     if (!job)
         return;
-    if (fields_check(&job->fields, start_rules, ARRAY_LEN(start_rules))) {
-        sign_in_text(job, "Password", 1, PASSWORD_BYTES_MOST, &job->password);
-        fields_text(&job->fields, "Code", 1, 64, &job->code);
-    }
+    sign_in_read_proof_alone(job, false);
     if (c->problems.count == 0 && !find_site(c, &ask))
         job_refuse(job, 409, NO_HOST);
     else if (c->problems.count == 0 && tries_left(job, c->person.user_id))

@@ -8,7 +8,6 @@
 
 static const struct field_rule password_rules[] = {{"Password", true, false}};
 static const struct field_rule code_rules[] = {{"Code", true, false}};
-static const struct field_rule both_rules[] = {{"Password", true, false}, {"Code", true, false}};
 
 /* New codes in the job, their hashes in the arena. */
 static struct str make_recovery(struct people_job *job)
@@ -33,10 +32,7 @@ static void print_recovery(struct people_job *job, struct json_writer *w)
 /* The user as `next`, his session under another token, and a note. */
 static bool change_factor(struct people_job *job, struct user *next, const char *action)
 {
-    next->version++;
-    job->change.user = user_pack(next);
-    people_rotate_session(job->people, &job->change, job->session, job->session->acting_no,
-                          job->token);
+    sign_in_change_self(job, next);
     job_note_user(job, action, job->user, job->change.user);
     return true;
 }
@@ -180,10 +176,7 @@ static void run_with_both(struct call *c, bool (*judge)(struct people_job *job),
     struct people_job *job = people_job_new(c, true);
     if (!job)
         return;
-    if (fields_check(&job->fields, both_rules, ARRAY_LEN(both_rules))) {
-        sign_in_text(job, "Password", 1, PASSWORD_BYTES_MOST, &job->password);
-        sign_in_text(job, "Code", 1, 64, &job->code);
-    }
+    sign_in_read_proof_alone(job, true);
     if (c->problems.count == 0 && tries_left(job, c->person.user_id))
         job->slow = sign_in_own_password;
     job->judge = judge;

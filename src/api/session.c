@@ -145,8 +145,7 @@ void session_post(struct call *c)
     if (fields_check(&job->fields, sign_in_rules, ARRAY_LEN(sign_in_rules))) {
         fields_required(&job->fields, "Email");
         sign_in_email(job, "Email", &job->email);
-        sign_in_text(job, "Password", 1, PASSWORD_BYTES_MOST, &job->password);
-        fields_text(&job->fields, "Code", 1, 64, &job->code);
+        sign_in_read_proof(job);
         fields_id(&job->fields, "PartnerId", &job->name);
     }
     if (c->problems.count == 0 && tries_left(job, job->email))
@@ -221,11 +220,8 @@ static bool password_judge(struct people_job *job)
     memcpy(&next, job->user, sizeof next);
     next.password = str_of(job->new_hash);
     next.link = LINK_NONE;
-    next.version++;
-    job->change.user = user_pack(&next);
     people_end_sessions(job->people, &job->change, job->user->id, job->session->id);
-    people_rotate_session(job->people, &job->change, job->session, job->session->acting_no,
-                          job->token);
+    sign_in_change_self(job, &next);
     job_note_user(job, "user.password_set", job->user, job->change.user);
     return true;
 }

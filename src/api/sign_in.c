@@ -38,6 +38,22 @@ void sign_in_text(struct people_job *job, const char *name, size_t least, size_t
     fields_text(&job->fields, name, least, most, ret);
 }
 
+void sign_in_read_proof(struct people_job *job)
+{
+    sign_in_text(job, "Password", 1, PASSWORD_BYTES_MOST, &job->password);
+    fields_text(&job->fields, "Code", 1, 64, &job->code);
+}
+
+void sign_in_read_proof_alone(struct people_job *job, bool needs_code)
+{
+    static const struct field_rule rules[] = {{"Password", true, false}, {"Code", true, false}};
+    if (!fields_check(&job->fields, rules, ARRAY_LEN(rules)))
+        return;
+    sign_in_read_proof(job);
+    if (needs_code)
+        fields_required(&job->fields, "Code");
+}
+
 void sign_in_email(struct people_job *job, const char *name, struct str *ret)
 {
     struct str given = STR_NONE;
@@ -112,6 +128,17 @@ bool sign_in_second_factor(struct people_job *job, struct user *next)
            sign_in_wrong_code(job);
 }
 
+bool sign_in_use_code(struct people_job *job)
+{
+    struct user next;
+    memcpy(&next, job->user, sizeof next);
+    if (!sign_in_second_factor(job, &next))
+        return false;
+    if (job->user->totp_secret.p)
+        job->change.user = user_pack(&next);
+    return true;
+}
+
 bool sign_in_wrong_code(struct people_job *job)
 {
     tries_failed(job, job->c->person.user_id);
@@ -142,6 +169,19 @@ bool sign_in_refresh(struct people_job *job)
         memcmp(hash, job->session->hash, sizeof hash) == 0)
         return true;
     return job_refuse(job, 401, "The session has ended; sign in again.");
+}
+
+void sign_in_rotate_session(struct people_job *job)
+{
+    people_rotate_session(job->people, &job->change, job->session, job->session->acting_no,
+                          job->token);
+}
+
+void sign_in_change_self(struct people_job *job, struct user *next)
+{
+    next->version++;
+    job->change.user = user_pack(next);
+    sign_in_rotate_session(job);
 }
 
 void sign_in_render_session(struct people_job *job, struct json_writer *w)

@@ -21,6 +21,10 @@ MUST_CHECK bool sign_in_same_origin(struct call *c);
 /* A member of the body that must be there, a text of at most `most` bytes. */
 void sign_in_text(struct people_job *job, const char *name, size_t least, size_t most,
                   struct str *ret);
+/* The members Password, which is required, and Code. */
+void sign_in_read_proof(struct people_job *job);
+/* The same of a body that may have no others. */
+void sign_in_read_proof_alone(struct people_job *job, bool needs_code);
 /* Lower-case, in the arena: addresses are compared so. Faults as of any field. */
 void sign_in_email(struct people_job *job, const char *name, struct str *ret);
 /* Faults where the text may not be a new password. */
@@ -45,11 +49,17 @@ MUST_CHECK bool sign_in_own_password(struct people_job *job);
 /* Where the user has a second factor: whether job->code is right; it counts as used in *next. Else
  * the job is refused. */
 MUST_CHECK bool sign_in_second_factor(struct people_job *job, struct user *next);
+/* The same where nothing else of the user changes: in job->change the code counts as used. */
+MUST_CHECK bool sign_in_use_code(struct people_job *job);
 /* Counts it, and refuses the job; false. */
 bool sign_in_wrong_code(struct people_job *job);
 
 /* The session's own routes: the user and the session as they are now. False: refused with 401,
  * they are gone. On the control thread. */
 MUST_CHECK bool sign_in_refresh(struct people_job *job);
+/* Changes the session's token. */
+void sign_in_rotate_session(struct people_job *job);
+/* Changes the signed-in user to *next, of the next version, and the session's token. */
+void sign_in_change_self(struct people_job *job, struct user *next);
 /* The object of GET /api/v1/session after the change. */
 void sign_in_render_session(struct people_job *job, struct json_writer *w);
