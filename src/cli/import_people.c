@@ -162,18 +162,12 @@ static int post(struct people_import *in, const struct invited *p, struct buf *a
     return status;
 }
 
-static bool is_true(const struct json *object, const char *name)
-{
-    const struct json *m = json_member(object, name);
-    return m && m->type == JSON_TRUE;
-}
-
 static void print_made(struct people_import *in, const struct invited *p, const struct json *answer)
 {
     struct buf line = {0};
     struct json_writer w;
     in->made++;
-    if (is_true(answer, "MailQueued")) {
+    if (json_member_is_true(answer, "MailQueued")) {
         in->mailed++;
         return;
     }
@@ -211,7 +205,7 @@ static bool judge_there(struct people_import *in, struct arena *arena, const str
         import_say(&in->lines, p->line, STR("UserId"), buf_str(&text));
     } else if (user) {
         in->there++;
-        in->waiting += is_true(user, "Invited");
+        in->waiting += json_member_is_true(user, "Invited");
     }
     buf_free(&path);
     buf_free(&answer);

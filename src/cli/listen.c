@@ -360,14 +360,6 @@ static enum asked copy(struct listening *l, struct str reward_id, const struct j
     return asked;
 }
 
-static size_t count_items(const struct json *items)
-{
-    size_t count = 0;
-    for (const struct json *item = items ? items->first : NULL; item; item = item->next)
-        count++;
-    return count;
-}
-
 /* A page that could not be copied to its end is read again, and begins with the same rewards. */
 static enum asked copy_page(struct listening *l, const struct json *items, size_t count,
                             struct str page_end)
@@ -398,7 +390,7 @@ static enum asked read_page(struct listening *l, bool copies, bool *ret_more)
     buf_free(&path);
     const struct json *items = asked == ASKED_OK ? json_member(page, "Items") : NULL;
     struct str next = json_member_text(page, "Next");
-    size_t count = count_items(items);
+    size_t count = items ? items->count : 0;
     *ret_more = count == FEED_PAGE;
     if (count && copies)
         asked = copy_page(l, items, count, next);

@@ -60,8 +60,7 @@ static bool compare(struct reconciling *r, const struct json *reward)
     if (!id.p || money_parse(amount, &reward_micros) != MONEY_OK ||
         money_parse(revenue, &revenue_micros) != MONEY_OK)
         return false;
-    const struct json *test = json_member(reward, "IsTest");
-    bool counts = !test || test->type != JSON_TRUE;
+    bool counts = !json_member_is_true(reward, "IsTest");
     struct input_record *found = records_find(&r->records, id),
                         *end = r->records.items + r->records.count;
     r->rewards += counts;

@@ -82,8 +82,7 @@ static bool read_json_line(struct records_reader *in, struct str line)
     if (!good) {
         (void)fail(in, "no valid JSON: %.*s", STR_ARG(why));
     } else {
-        const struct json *test = json_member(object, "IsTest");
-        good = (test && test->type == JSON_TRUE) ||
+        good = json_member_is_true(object, "IsTest") ||
                add(in, text_member(object, "RewardId"), text_member(object, "Reward"),
                    text_member(object, "RevenueAmount"));
     }

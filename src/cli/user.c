@@ -15,12 +15,6 @@ struct user_call {
     struct str email, user_id; /* user_id: found by find_user */
 };
 
-static bool is_true(const struct json *object, const char *name)
-{
-    const struct json *m = json_member(object, name);
-    return m && m->type == JSON_TRUE;
-}
-
 /* "/api/v1/users" + rest + "?partnerId=..." + query */
 static struct buf path_of(const struct user_call *u, struct str rest, const char *query)
 {
@@ -120,10 +114,10 @@ static int list(struct user_call *u)
         for (const struct json *i = items ? items->first : NULL; i; i = i->next)
             command_say(stdout, "%-32.*s %-10.*s %-9s %-13s passkeys %-2.*s %.*s",
                         STR_ARG(json_member_text(i, "Email")), STR_ARG(json_member_text(i, "Role")),
-                        !is_true(i, "Enabled")  ? "disabled"
-                        : is_true(i, "Invited") ? "invited"
-                                                : "enabled",
-                        is_true(i, "SecondFactor") ? "second factor" : "",
+                        !json_member_is_true(i, "Enabled")  ? "disabled"
+                        : json_member_is_true(i, "Invited") ? "invited"
+                                                            : "enabled",
+                        json_member_is_true(i, "SecondFactor") ? "second factor" : "",
                         STR_ARG(json_member_text(i, "Passkeys")),
                         STR_ARG(json_member_text(i, "UserId")));
         next = json_member_text(object, "Next");

@@ -246,6 +246,12 @@ struct str json_member_text(const struct json *object, const char *name)
     return m && (m->type == JSON_STRING || m->type == JSON_NUMBER) ? m->text : STR_NONE;
 }
 
+bool json_member_is_true(const struct json *object, const char *name)
+{
+    const struct json *m = json_member(object, name);
+    return m && m->type == JSON_TRUE;
+}
+
 int64_t json_member_int(const struct json *object, const char *name, int64_t least, int64_t most,
                         bool *good)
 {

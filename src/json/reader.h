@@ -48,6 +48,8 @@ MUST_CHECK bool json_parse_answer(struct arena *arena, struct str text, struct j
 const struct json *json_member(const struct json *object, const char *name);
 /* Its text where it is a string or a number; else absent. */
 struct str json_member_text(const struct json *object, const char *name);
+/* Whether it is there and true. */
+bool json_member_is_true(const struct json *object, const char *name);
 /* Its value where it is a whole number within [least, most]; else *good becomes false. */
 int64_t json_member_int(const struct json *object, const char *name, int64_t least, int64_t most,
                         bool *good);
