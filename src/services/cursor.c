@@ -12,59 +12,57 @@
 #define DAY_CURSOR_VERSION 3
 #define DAY_CURSOR_BYTES 17
 #define CURSOR_BYTES_MOST LOG_CURSOR_BYTES
+#define CHECK_BYTES 4
 #define CURSOR_VARIANT sodium_base64_VARIANT_URLSAFE_NO_PADDING
 
-static uint32_t check_of(uint32_t account_no, uint64_t event_no)
+/* Of a cursor that is bound to an account. */
+static uint32_t seed_of(uint32_t version, uint32_t account_no)
 {
-    return hash_crc32c(hash_crc32c(CURSOR_VERSION, &account_no, sizeof account_no), &event_no,
-                       sizeof event_no);
+    return hash_crc32c(version, &account_no, sizeof account_no);
 }
 
-static void print_bytes(struct buf *to, const unsigned char *bytes, size_t n)
+static uint32_t check_of(const unsigned char *bytes, size_t n, uint32_t seed)
+{
+    size_t from = bytes[0] == CURSOR_VERSION; /* this check leaves out the version */
+    return hash_crc32c(seed, bytes + from, n - CHECK_BYTES - from);
+}
+
+/* Fills in the check, the last of the n bytes, and prints them. */
+static void seal(struct buf *to, unsigned char *bytes, size_t n, uint32_t seed)
 {
     char text[sodium_base64_ENCODED_LEN(CURSOR_BYTES_MOST, CURSOR_VARIANT)];
+    uint32_t check = check_of(bytes, n, seed);
+    memcpy(bytes + n - CHECK_BYTES, &check, CHECK_BYTES);
     sodium_bin2base64(text, sizeof text, bytes, n, CURSOR_VARIANT);
     buf_add_c(to, text);
 }
 
-/* False: not so many bytes, or another version. */
-static bool read_bytes(struct str text, unsigned char *ret, size_t n, int version)
+/* False: not so many bytes, another version, or a wrong check. */
+static bool unseal(struct str text, int version, uint32_t seed, unsigned char *ret, size_t n)
 {
     size_t got = 0;
-    return sodium_base642bin(ret, n, text.p, text.n, NULL, &got, NULL, CURSOR_VARIANT) == 0 &&
-           got == n && ret[0] == version;
+    uint32_t check;
+    if (sodium_base642bin(ret, n, text.p, text.n, NULL, &got, NULL, CURSOR_VARIANT) != 0 ||
+        got != n || ret[0] != version)
+        return false;
+    memcpy(&check, ret + n - CHECK_BYTES, CHECK_BYTES);
+    return check == check_of(ret, n, seed);
 }
 
 void cursor_print(struct buf *to, uint32_t account_no, uint64_t event_no)
 {
     unsigned char bytes[CURSOR_BYTES] = {CURSOR_VERSION};
-    uint32_t check = check_of(account_no, event_no);
-    memcpy(bytes + 1, &event_no, sizeof event_no);
-    memcpy(bytes + 9, &check, sizeof check);
-    print_bytes(to, bytes, sizeof bytes);
+    memcpy(bytes + 1, &event_no, 8);
+    seal(to, bytes, sizeof bytes, seed_of(CURSOR_VERSION, account_no));
 }
 
 bool cursor_parse(struct str text, uint32_t account_no, uint64_t *ret_event_no)
 {
     unsigned char bytes[CURSOR_BYTES];
-    if (!read_bytes(text, bytes, sizeof bytes, CURSOR_VERSION))
+    if (!unseal(text, CURSOR_VERSION, seed_of(CURSOR_VERSION, account_no), bytes, sizeof bytes))
         return false;
-    uint64_t event_no;
-    uint32_t check;
-    memcpy(&event_no, bytes + 1, sizeof event_no);
-    memcpy(&check, bytes + 9, sizeof check);
-    if (check != check_of(account_no, event_no))
-        return false;
-    *ret_event_no = event_no;
+    memcpy(ret_event_no, bytes + 1, 8);
     return true;
-}
-
-#define DAY_CURSOR_CHECK_AT 13
-
-static uint32_t day_check_of(uint32_t account_no, const unsigned char *bytes)
-{
-    return hash_crc32c(hash_crc32c(DAY_CURSOR_VERSION, &account_no, sizeof account_no), bytes,
-                       DAY_CURSOR_CHECK_AT);
 }
 
 void day_cursor_print(struct buf *to, uint32_t account_no, const struct day_place *place)
@@ -72,19 +70,14 @@ void day_cursor_print(struct buf *to, uint32_t account_no, const struct day_plac
     unsigned char bytes[DAY_CURSOR_BYTES] = {DAY_CURSOR_VERSION};
     memcpy(bytes + 1, &place->day, 4);
     memcpy(bytes + 5, &place->event_no, 8);
-    uint32_t check = day_check_of(account_no, bytes);
-    memcpy(bytes + DAY_CURSOR_CHECK_AT, &check, sizeof check);
-    print_bytes(to, bytes, sizeof bytes);
+    seal(to, bytes, sizeof bytes, seed_of(DAY_CURSOR_VERSION, account_no));
 }
 
 bool day_cursor_parse(struct str text, uint32_t account_no, struct day_place *ret)
 {
     unsigned char bytes[DAY_CURSOR_BYTES];
-    uint32_t check;
-    if (!read_bytes(text, bytes, sizeof bytes, DAY_CURSOR_VERSION))
-        return false;
-    memcpy(&check, bytes + DAY_CURSOR_CHECK_AT, sizeof check);
-    if (check != day_check_of(account_no, bytes))
+    uint32_t seed = seed_of(DAY_CURSOR_VERSION, account_no);
+    if (!unseal(text, DAY_CURSOR_VERSION, seed, bytes, sizeof bytes))
         return false;
     memcpy(&ret->day, bytes + 1, 4);
     memcpy(&ret->event_no, bytes + 5, 8);
@@ -100,8 +93,6 @@ int log_place_compare(const struct log_place *a, const struct log_place *b)
     return (a->event_no > b->event_no) - (a->event_no < b->event_no);
 }
 
-#define LOG_CURSOR_CHECK_AT 25
-
 void log_cursor_print(struct buf *to, const struct log_cursor *cursor)
 {
     unsigned char bytes[LOG_CURSOR_BYTES] = {LOG_CURSOR_VERSION};
@@ -110,19 +101,13 @@ void log_cursor_print(struct buf *to, const struct log_cursor *cursor)
     memcpy(bytes + 5, &place->accepted_ms, 8);
     memcpy(bytes + 13, &place->account_no, 4);
     memcpy(bytes + 17, &place->event_no, 8);
-    uint32_t check = hash_crc32c(LOG_CURSOR_VERSION, bytes, LOG_CURSOR_CHECK_AT);
-    memcpy(bytes + LOG_CURSOR_CHECK_AT, &check, sizeof check);
-    print_bytes(to, bytes, sizeof bytes);
+    seal(to, bytes, sizeof bytes, LOG_CURSOR_VERSION);
 }
 
 bool log_cursor_parse(struct str text, struct log_cursor *ret)
 {
     unsigned char bytes[LOG_CURSOR_BYTES];
-    if (!read_bytes(text, bytes, sizeof bytes, LOG_CURSOR_VERSION))
-        return false;
-    uint32_t check;
-    memcpy(&check, bytes + LOG_CURSOR_CHECK_AT, sizeof check);
-    if (check != hash_crc32c(LOG_CURSOR_VERSION, bytes, LOG_CURSOR_CHECK_AT))
+    if (!unseal(text, LOG_CURSOR_VERSION, LOG_CURSOR_VERSION, bytes, sizeof bytes))
         return false;
     struct log_place *place = &ret->place;
     memcpy(&ret->before_no, bytes + 1, 4);
