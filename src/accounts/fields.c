@@ -236,16 +236,6 @@ void fields_id(const struct fields *f, const char *name, struct str *ret)
         *ret = v->text;
 }
 
-static bool is_masked_form_of(struct str given, struct str current)
-{
-    struct buf masked = {0};
-    if (current.p)
-        url_print_masked(&masked, current);
-    bool same = current.p && str_eq(given, buf_str(&masked));
-    buf_free(&masked);
-    return same;
-}
-
 /* Names that always mean the machine itself (RFC 6761, 6.3). */
 static bool is_localhost(struct str host)
 {
@@ -286,7 +276,7 @@ void fields_url(const struct fields *f, const char *name, struct str *ret)
         *ret = STR_NONE;
         return;
     }
-    if (v->type == JSON_STRING && is_masked_form_of(v->text, *ret))
+    if (v->type == JSON_STRING && url_is_masked_form_of(v->text, *ret))
         return;
     if (v->type == JSON_STRING && url_parse(f->faults->arena, v->text, &url, &why))
         why = url_is_masked(&url) ? URL_MASKED_WHY : address_problem(f, &url);
@@ -301,7 +291,7 @@ void fields_callback_url(const struct fields *f, const char *name, struct str *r
 {
     const struct json *v = json_member(f->body, name);
     struct buf why = {0};
-    if (v && v->type == JSON_STRING && !is_masked_form_of(v->text, *ret) &&
+    if (v && v->type == JSON_STRING && !url_is_masked_form_of(v->text, *ret) &&
         !url_macros_check(v->text, &why))
         problem_add(f->faults, str_of(name), "invalid", "%s", buf_c(&why));
     else

@@ -10,22 +10,13 @@
 #include <sodium.h>
 #include <stdio.h>
 
-static void url(struct json_writer *w, const char *name, struct str value)
-{
-    struct buf masked = {0};
-    if (value.p)
-        url_print_masked(&masked, value);
-    json_key_string(w, name, value.p ? buf_str(&masked) : STR_NONE);
-    buf_free(&masked);
-}
-
 void render_partner(struct json_writer *w, const struct partner *p)
 {
     json_object(w);
     json_key_string(w, "PartnerId", p->id);
     json_key_string(w, "Name", p->name);
     json_key_bool(w, "Enabled", p->enabled);
-    url(w, "OperationsUrl", p->operations_url);
+    json_key_url_masked(w, "OperationsUrl", p->operations_url);
     if (p->operations_format)
         json_key_c(w, "OperationsFormat", operations_format_name(p->operations_format));
     if (p->operations_email.p)
@@ -66,7 +57,7 @@ void render_app(struct json_writer *w, const struct app *a, bool with_secret)
                    t->reward_decimals < 2 ? t->reward_decimals : 2);
     json_key_int(w, "DisqualificationCap", t->disqualification_cap);
     for (int kind = LANE_SUCCESS; kind < LANE_KINDS; kind++)
-        url(w, lane_url_field((enum lane_kind)kind), a->url[kind]);
+        json_key_url_masked(w, lane_url_field((enum lane_kind)kind), a->url[kind]);
     json_key_int(w, "TimeoutSeconds", a->timeout_ms / 1000);
     json_key_int(w, "MaxConcurrency", a->max_concurrency);
     json_key_int(w, "RatePerSecond", a->rate_per_second);

@@ -142,16 +142,6 @@ void render_attempt_members(struct call *c, struct json_writer *w, const struct 
     json_key_string(w, "ResponseBody", a->response_body);
 }
 
-static void masked_url(struct json_writer *w, const struct app *app, enum lane_kind lane)
-{
-    json_key(w, "Url");
-    struct buf url = {0};
-    if (app->url[lane].p)
-        url_print_masked(&url, app->url[lane]);
-    json_string(w, app->url[lane].p ? buf_str(&url) : STR_NONE);
-    buf_free(&url);
-}
-
 static void render_facts(struct call *c, struct json_writer *w, const struct callback_row *row,
                          const struct app *app)
 {
@@ -249,7 +239,7 @@ void render_callback(struct call *c, struct json_writer *w, const struct callbac
     render_facts(c, w, row, app);
     json_key_c(w, "Endpoint", lane_kind_name(row->event.lane));
     if (shown != SHOW_ITEM) {
-        masked_url(w, app, row->event.lane);
+        json_key_url_masked(w, "Url", app->url[row->event.lane]);
         render_body(c, w, &row->event, app);
     }
     json_key_time_or_null(w, "NextAttemptAt", row->next_attempt_ms);

@@ -134,12 +134,7 @@ void endpoint_render(struct json_writer *w, const struct endpoint_view *v)
     const char *state = endpoint_health_name(health == ENDPOINT_FAILING ? ENDPOINT_OPEN : health);
     json_object(w);
     json_key_c(w, "Endpoint", lane_kind_name(kind));
-    json_key(w, "Url");
-    struct buf url = {0};
-    if (app->url[kind].p)
-        url_print_masked(&url, app->url[kind]);
-    json_string(w, app->url[kind].p ? buf_str(&url) : STR_NONE);
-    buf_free(&url);
+    json_key_url_masked(w, "Url", app->url[kind]);
     json_key_c(w, "State", state);
     json_key_c(w, "Health", endpoint_health_name(health));
     json_key_time_or_null(w, "Since", since_of(state, h));

@@ -72,16 +72,10 @@ static bool is_apps_own(const struct app *app, struct str url)
 /* The app's own URL that is shown like this; else what was given. */
 static struct str unmasked(const struct app *app, struct str given)
 {
-    struct buf shown = {0};
     struct str found = given;
-    for (enum lane_kind k = LANE_SUCCESS; k < LANE_KINDS; k++) {
-        buf_clear(&shown);
-        if (app->url[k].p)
-            url_print_masked(&shown, app->url[k]);
-        if (app->url[k].p && str_eq(buf_str(&shown), given))
+    for (enum lane_kind k = LANE_SUCCESS; k < LANE_KINDS; k++)
+        if (url_is_masked_form_of(given, app->url[k]))
             found = app->url[k];
-    }
-    buf_free(&shown);
     return found;
 }
 
@@ -248,16 +242,13 @@ static void write_down(struct testing *t)
         .object_kind = "app",
         .object_id = c->app->id,
     };
-    struct buf url = {0};
     struct json_writer w;
-    url_print_masked(&url, t->test.url.p ? t->test.url : c->app->url[e->lane]);
     json_write_to(&w, &note.after);
     json_object(&w);
     json_key_string(&w, "RewardId", e->event_id);
     json_key_c(&w, "RewardType", event_type_name(e->type));
-    json_key_string(&w, "Url", buf_str(&url));
+    json_key_url_masked(&w, "Url", t->test.url.p ? t->test.url : c->app->url[e->lane]);
     json_end_object(&w);
-    buf_free(&url);
     call_note(c, &note, written);
 }
 

@@ -291,6 +291,14 @@ struct str url_masked(struct str text, struct buf *room)
     return buf_str(room);
 }
 
+bool url_is_masked_form_of(struct str given, struct str current)
+{
+    struct buf room = {0};
+    bool same = current.p && str_eq(given, url_masked(current, &room));
+    buf_free(&room);
+    return same;
+}
+
 bool url_is_masked(const struct url *url)
 {
     return str_is(url->userinfo, URL_MASK);

@@ -28,6 +28,8 @@ void url_print_destination(struct buf *to, const struct url *url); /* scheme://h
 void url_print_masked(struct buf *to, struct str text);
 /* The same, printed into the caller's empty buffer only if something must be masked. */
 struct str url_masked(struct str text, struct buf *room);
+/* Whether `given` is what url_masked makes of `current`. False if that is absent. */
+bool url_is_masked_form_of(struct str given, struct str current);
 /* True if the URL is a masked one that was sent back: the mask is never a password. */
 bool url_is_masked(const struct url *url);
 #define URL_MASKED_WHY "\"" URL_MASK "\" hides a user and a password; give them in full"

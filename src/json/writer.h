@@ -33,6 +33,8 @@ void json_key_bool(struct json_writer *w, const char *name, bool v);
 void json_key_money(struct json_writer *w, const char *name, __int128 micros, int min_digits);
 void json_key_time(struct json_writer *w, const char *name, int64_t ms);
 void json_key_time_or_null(struct json_writer *w, const char *name, int64_t ms); /* 0: null */
+/* Of a URL: what url_masked makes of it. Absent: null. */
+void json_key_url_masked(struct json_writer *w, const char *name, struct str url);
 void json_key_raw(struct json_writer *w, const char *name, struct str json);     /* already JSON */
 void json_key_str(struct json_writer *w, struct str name);                       /* of any text */
 void json_string(struct json_writer *w, struct str s); /* absent prints null */

@@ -2,6 +2,7 @@
  * commas. */
 #include "domain/clock.h"
 #include "domain/money.h"
+#include "domain/url.h"
 #include "json/writer.h"
 
 void json_money(struct json_writer *w, __int128 micros, int min_digits)
@@ -35,4 +36,11 @@ void json_key_time_or_null(struct json_writer *w, const char *name, int64_t ms)
         json_key_time(w, name, ms);
     else
         json_key_c(w, name, NULL);
+}
+
+void json_key_url_masked(struct json_writer *w, const char *name, struct str url)
+{
+    struct buf room = {0};
+    json_key_string(w, name, url_masked(url, &room));
+    buf_free(&room);
 }

@@ -65,12 +65,11 @@ static void print_time(struct buf *to, const char *name, int64_t ms)
 static void print_endpoint(struct buf *to, const struct notice *n, const struct app *app)
 {
     bool has_health = topic_of(n->topic)->has_health;
-    struct buf url = {0};
-    if (app->url[n->kind].p)
-        url_print_masked(&url, app->url[n->kind]);
+    struct buf room = {0};
+    struct str url = url_masked(app->url[n->kind], &room);
     mail_print_named(to, "App", app->name, app->id);
-    buf_printf(to, "URL: %.*s\n", (int)url.n, url.n ? url.p : "");
-    buf_free(&url);
+    buf_printf(to, "URL: %.*s\n", STR_ARG(url));
+    buf_free(&room);
     if (has_health) {
         print_time(to, "Since", n->since_ms);
         buf_printf(to, "Callbacks waiting: %lld\n", (long long)n->waiting.count[n->kind]);

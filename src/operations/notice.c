@@ -286,12 +286,8 @@ static void make_id(struct notice *n, struct env *env)
 
 static void print_endpoint(struct json_writer *w, const struct notice *n, const struct app *app)
 {
-    struct buf url = {0};
-    if (app->url[n->kind].p)
-        url_print_masked(&url, app->url[n->kind]);
     json_key_c(w, "Endpoint", lane_kind_name(n->kind));
-    json_key_string(w, "Url", url.n ? buf_str(&url) : STR_NONE);
-    buf_free(&url);
+    json_key_url_masked(w, "Url", app->url[n->kind]);
 }
 
 static void print_health(struct json_writer *w, const struct notice *n, const struct app *app)
