@@ -80,9 +80,9 @@ static void make_id(struct call *c, char id[RECOVERY_ID_BYTES])
 {
     unsigned char random[12];
     env_random(c->api->options.env, random, sizeof random);
-    int n = snprintf(id, RECOVERY_ID_BYTES, "rec_");
-    for (size_t i = 0; i < sizeof random; i++)
-        n += snprintf(id + n, RECOVERY_ID_BYTES - (size_t)n, "%02x", random[i]);
+    memcpy(id, "rec_", 4);
+    hex_print(id + 4, random, sizeof random);
+    id[4 + 2 * sizeof random] = '\0';
 }
 
 /* --- what it is, as it is shown ----------------------------------------------------------------

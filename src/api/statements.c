@@ -49,8 +49,7 @@ static void print_groups(struct json_writer *w, const struct statement_app *app)
 static void print_digest(struct json_writer *w, const struct statement_app *app)
 {
     struct buf hex = {0};
-    for (size_t i = 0; i < STATEMENT_DIGEST_BYTES; i++)
-        buf_printf(&hex, "%02x", app->digest[i]);
+    buf_add_hex(&hex, app->digest, STATEMENT_DIGEST_BYTES);
     json_key_string(w, "Digest", buf_str(&hex));
     buf_free(&hex);
 }

@@ -51,6 +51,12 @@ static inline void buf_add_char(struct buf *b, char c)
     *buf_reserve(b, 1) = c;
     b->n++;
 }
+/* As 2n digits in lower case. */
+static inline void buf_add_hex(struct buf *b, const void *bytes, size_t n)
+{
+    hex_print(buf_reserve(b, 2 * n), bytes, n);
+    b->n += 2 * n;
+}
 void buf_add_int(struct buf *b, int64_t v); /* decimal */
 void buf_printf(struct buf *b, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void buf_vprintf(struct buf *b, const char *fmt, va_list ap) PRINTF_LIKE(2, 0);

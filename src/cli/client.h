@@ -16,7 +16,8 @@ void client_keep_most(struct client_session *c, size_t bytes);
 void client_add_header(struct client_session *c, const char *name, struct str value);
 /* Of the last answer; false: it had none. */
 MUST_CHECK bool client_answer_header(struct client_session *c, const char *name, struct buf *to);
-/* As part of a path or a query: every byte as %XX. */
+/* As part of a path or a query: every byte as %XX, so that /callbacks/recover does not stand for a
+ * RewardId "recover" (api/route.c). */
 void client_add_escaped(struct buf *to, struct str text);
 
 /* body absent: none is sent. Returns the HTTP status, or 0 with a sentence in ret_answer when

@@ -296,8 +296,7 @@ static void print_key_hash(struct buf *to, struct str key)
         return;
     crypto_hash_sha256(hash, (const unsigned char *)key.p, key.n);
     buf_add_char(to, ' ');
-    for (size_t i = 0; i < 8; i++)
-        buf_printf(to, "%02x", hash[i]);
+    buf_add_hex(to, hash, 8);
 }
 
 /* Everything that the bytes depend on. */

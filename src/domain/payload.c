@@ -41,10 +41,7 @@ static void print_escaped(struct buf *to, unsigned char c)
     case '\n': ADD(to, "\\n"); break;
     case '\r': ADD(to, "\\r"); break;
     case '\t': ADD(to, "\\t"); break;
-    default:
-        ADD(to, "\\u00");
-        hex_print(buf_reserve(to, 2), &c, 1);
-        to->n += 2;
+    default: ADD(to, "\\u00"); buf_add_hex(to, &c, 1);
     }
 }
 

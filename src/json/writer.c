@@ -59,8 +59,7 @@ static void quoted(struct buf *to, struct str s)
             buf_add(to, (char[]){'\\', into[known - from]}, 2);
         } else {
             buf_add_c(to, "\\u00");
-            hex_print(buf_reserve(to, 2), &c, 1);
-            to->n += 2;
+            buf_add_hex(to, &c, 1);
         }
     }
     buf_add(to, s.p + plain, s.n - plain);

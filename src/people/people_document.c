@@ -19,8 +19,7 @@ static void print_text(struct json_writer *w, const char *name, struct str value
 static void print_hex(struct json_writer *w, const char *name, struct str bytes)
 {
     struct buf hex = {0};
-    for (size_t i = 0; i < bytes.n; i++)
-        buf_printf(&hex, "%02x", (unsigned char)bytes.p[i]);
+    buf_add_hex(&hex, bytes.p, bytes.n);
     print_text(w, name, buf_str(&hex));
     buf_free(&hex);
 }
