@@ -15,20 +15,13 @@ static void head(struct json_writer *w, struct buf *to, const char *no_name, uin
     json_key_int(w, "Version", (int64_t)version);
 }
 
-static void text(struct json_writer *w, const char *name, struct str value)
-{
-    if (!value.p)
-        return;
-    json_key_string(w, name, value);
-}
-
 static void sealed(struct json_writer *w, const char *name, const char *prefix, struct str secret,
                    const struct vault *vault, struct env *env)
 {
     struct buf value = {0};
     buf_add_c(&value, prefix);
     vault_seal(vault, env, secret, &value);
-    text(w, name, buf_str(&value));
+    json_key_string_if(w, name, buf_str(&value));
     buf_free(&value);
 }
 
@@ -56,7 +49,7 @@ static void url(struct json_writer *w, const char *name, struct str value,
     if (value.p && memchr(value.p, '@', value.n))
         sealed(w, name, DOCUMENT_SEALED_URL, value, vault, env);
     else
-        text(w, name, value);
+        json_key_string_if(w, name, value);
 }
 
 void document_print_partner(struct buf *to, const struct partner *p, const struct vault *vault,
@@ -64,14 +57,13 @@ void document_print_partner(struct buf *to, const struct partner *p, const struc
 {
     struct json_writer w;
     head(&w, to, "AccountNo", p->account_no, p->version);
-    text(&w, "PartnerId", p->id);
-    text(&w, "Name", p->name);
+    json_key_string_if(&w, "PartnerId", p->id);
+    json_key_string_if(&w, "Name", p->name);
     json_key_bool(&w, "Enabled", p->enabled);
     url(&w, "OperationsUrl", p->operations_url, vault, env);
     if (p->operations_format)
         json_key_c(&w, "OperationsFormat", operations_format_name(p->operations_format));
-    if (p->operations_email.p)
-        text(&w, "OperationsEmail", p->operations_email);
+    json_key_string_if(&w, "OperationsEmail", p->operations_email);
     if (p->cluster)
         json_key_int(&w, "Cluster", p->cluster);
     secrets(&w, "OperationsSecret", &p->operations_secrets, vault, env);
@@ -122,9 +114,9 @@ void document_print_app(struct buf *to, const struct app *a, const struct vault 
     const struct app_terms *t = &a->terms;
     head(&w, to, "AppNo", a->app_no, a->version);
     json_key_int(&w, "AccountNo", t->account_no);
-    text(&w, "AppId", a->id);
-    text(&w, "PartnerId", a->partner_id);
-    text(&w, "Name", a->name);
+    json_key_string_if(&w, "AppId", a->id);
+    json_key_string_if(&w, "PartnerId", a->partner_id);
+    json_key_string_if(&w, "Name", a->name);
     json_key_bool(&w, "Enabled", a->enabled);
     json_key_int(&w, "EnabledSinceMs", a->enabled_since_ms);
     json_key_raw(&w, "CurrencyValue", a->currency_text);
@@ -157,7 +149,7 @@ void document_print_app(struct buf *to, const struct app *a, const struct vault 
     json_key_bool(&w, "WithholdTests", t->withhold_tests);
     secrets(&w, "Secret", &a->secrets, vault, env);
     if (a->certificate.pem.p) {
-        text(&w, "ClientCertificate", a->certificate.pem);
+        json_key_string(&w, "ClientCertificate", a->certificate.pem);
         sealed(&w, "ClientKey", "", a->certificate.key, vault, env);
     }
     json_end_object(&w);
@@ -169,10 +161,10 @@ void document_print_client(struct buf *to, const struct client *c)
     head(&w, to, "ClientNo", c->client_no, c->version);
     json_key_int(&w, "AccountNo", c->account_no);
     json_key_int(&w, "AppNo", c->app_no);
-    text(&w, "ClientId", c->id);
-    text(&w, "AppId", c->app_id);
-    text(&w, "Name", c->name);
-    text(&w, "Integration", str_of(integration_name(c->integration)));
+    json_key_string_if(&w, "ClientId", c->id);
+    json_key_string_if(&w, "AppId", c->app_id);
+    json_key_string_if(&w, "Name", c->name);
+    json_key_string_if(&w, "Integration", str_of(integration_name(c->integration)));
     json_key_bool(&w, "Enabled", c->enabled);
     json_end_object(&w);
 }
@@ -184,14 +176,13 @@ void document_print_key(struct buf *to, const struct api_key *k)
     struct json_writer w;
     head(&w, to, "KeyNo", k->key_no, k->version);
     json_key_int(&w, "AccountNo", k->account_no);
-    text(&w, "KeyId", k->id);
-    text(&w, "Name", k->name);
+    json_key_string_if(&w, "KeyId", k->id);
+    json_key_string_if(&w, "Name", k->name);
     json_key_int(&w, "Scopes", k->scopes);
     json_key_int(&w, "ExpiresMs", k->expires_ms);
     json_key_int(&w, "UsedMs", k->stored_used_ms);
-    text(&w, "Sha256", str_of(hex));
-    if (k->person.p)
-        text(&w, "Person", k->person);
+    json_key_string_if(&w, "Sha256", str_of(hex));
+    json_key_string_if(&w, "Person", k->person);
     json_key_bool(&w, "ByOperator", k->by_operator);
     json_end_object(&w);
 }

@@ -19,8 +19,7 @@ void render_partner(struct json_writer *w, const struct partner *p)
     json_key_url_masked(w, "OperationsUrl", p->operations_url);
     if (p->operations_format)
         json_key_c(w, "OperationsFormat", operations_format_name(p->operations_format));
-    if (p->operations_email.p)
-        json_key_string(w, "OperationsEmail", p->operations_email);
+    json_key_string_if(w, "OperationsEmail", p->operations_email);
     if (p->cluster)
         json_key_int(w, "Cluster", p->cluster);
     json_end_object(w);
@@ -108,12 +107,10 @@ void render_key(struct json_writer *w, const struct api_key *k, struct str key_t
     json_end_array(w);
     time_if_any(w, "ExpiresAt", k->expires_ms);
     time_if_any(w, "LastUsedAt", atomic_load(&k->used_ms));
-    if (creator.p)
-        json_key_string(w, "CreatedBy", creator);
+    json_key_string_if(w, "CreatedBy", creator);
     if (creator_gone)
         json_key_bool(w, "CreatorGone", true);
-    if (key_text.p)
-        json_key_string(w, "Key", key_text);
+    json_key_string_if(w, "Key", key_text);
     json_end_object(w);
 }
 

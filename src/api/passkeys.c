@@ -81,8 +81,7 @@ static void print_options(struct json_writer *w, struct call *c, struct buf *hea
     person_print_flow(headers, c, cookie, SIGN_IN_FLOW_MS / 1000);
     json_key_c(w, "challenge", flow.nonce);
     json_key_int(w, "timeout", SIGN_IN_FLOW_MS);
-    if (rp_id.p)
-        json_key_string(w, "rpId", rp_id);
+    json_key_string_if(w, "rpId", rp_id);
 }
 
 static void print_base64(struct json_writer *w, const char *name, struct str bytes)

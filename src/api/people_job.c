@@ -90,10 +90,8 @@ void job_note_session(struct people_job *job, const char *action, uint32_t accou
     json_object(&w);
     json_key_string(&w, "UserId", user_id);
     json_key_string(&w, "UserAgent", job->agent);
-    if (job->provider.p)
-        json_key_string(&w, "Provider", job->provider);
-    if (job->passkey.p)
-        json_key_string(&w, "PasskeyId", job->passkey);
+    json_key_string_if(&w, "Provider", job->provider);
+    json_key_string_if(&w, "PasskeyId", job->passkey);
     if (job->reason)
         json_key_c(&w, "Reason", job->reason);
     json_end_object(&w);

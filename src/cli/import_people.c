@@ -143,10 +143,8 @@ static void print_body(struct buf *to, const struct invited *p)
     json_object(&w);
     json_key_string(&w, "Email", p->email);
     json_key_string(&w, "Role", p->role);
-    if (p->name.p)
-        json_key_string(&w, "Name", p->name);
-    if (p->user_id.p)
-        json_key_string(&w, "UserId", p->user_id);
+    json_key_string_if(&w, "Name", p->name);
+    json_key_string_if(&w, "UserId", p->user_id);
     if (p->says_send_mail)
         json_key_bool(&w, "SendMail", p->send_mail);
     json_end_object(&w);

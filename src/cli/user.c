@@ -86,9 +86,7 @@ static int add(struct user_call *u)
     json_object(&w);
     json_key_string(&w, "Email", u->email);
     json_key_string(&w, "Role", role);
-    if (name.p) {
-        json_key_string(&w, "Name", name);
-    }
+    json_key_string_if(&w, "Name", name);
     json_end_object(&w);
     int status = ask(u, "POST", path_of(u, STR(""), ""), arena_take(&u->arena, &body), &object);
     if (status == 0)

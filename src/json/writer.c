@@ -114,6 +114,12 @@ void json_key_string(struct json_writer *w, const char *name, struct str s)
     json_string(w, s);
 }
 
+void json_key_string_if(struct json_writer *w, const char *name, struct str s)
+{
+    if (s.p)
+        json_key_string(w, name, s);
+}
+
 void json_key_c(struct json_writer *w, const char *name, const char *s)
 {
     json_key(w, name);

@@ -25,8 +25,9 @@ void json_key(struct json_writer *w, const char *name);
 /* A member: the key, and its value or the beginning of it. */
 void json_key_object(struct json_writer *w, const char *name);
 void json_key_array(struct json_writer *w, const char *name);
-void json_key_string(struct json_writer *w, const char *name, struct str s); /* absent: null */
-void json_key_c(struct json_writer *w, const char *name, const char *s);     /* NULL: null */
+void json_key_string(struct json_writer *w, const char *name, struct str s);    /* absent: null */
+void json_key_string_if(struct json_writer *w, const char *name, struct str s); /* absent: none */
+void json_key_c(struct json_writer *w, const char *name, const char *s);        /* NULL: null */
 void json_key_int(struct json_writer *w, const char *name, int64_t v);
 void json_key_int_or_null(struct json_writer *w, const char *name, int64_t v); /* 0: null */
 void json_key_bool(struct json_writer *w, const char *name, bool v);
@@ -35,8 +36,8 @@ void json_key_time(struct json_writer *w, const char *name, int64_t ms);
 void json_key_time_or_null(struct json_writer *w, const char *name, int64_t ms); /* 0: null */
 /* Of a URL: what url_masked makes of it. Absent: null. */
 void json_key_url_masked(struct json_writer *w, const char *name, struct str url);
-void json_key_raw(struct json_writer *w, const char *name, struct str json);     /* already JSON */
-void json_key_str(struct json_writer *w, struct str name);                       /* of any text */
+void json_key_raw(struct json_writer *w, const char *name, struct str json); /* already JSON */
+void json_key_str(struct json_writer *w, struct str name);                   /* of any text */
 void json_string(struct json_writer *w, struct str s); /* absent prints null */
 void json_c(struct json_writer *w, const char *s);     /* NULL prints null */
 void json_int(struct json_writer *w, int64_t v);

@@ -9,18 +9,11 @@
 
 /* --- out -------------------------------------------------------------------------------------- */
 
-static void print_text(struct json_writer *w, const char *name, struct str value)
-{
-    if (!value.p)
-        return;
-    json_key_string(w, name, value);
-}
-
 static void print_hex(struct json_writer *w, const char *name, struct str bytes)
 {
     struct buf hex = {0};
     buf_add_hex(&hex, bytes.p, bytes.n);
-    print_text(w, name, buf_str(&hex));
+    json_key_string_if(w, name, buf_str(&hex));
     buf_free(&hex);
 }
 
@@ -43,19 +36,19 @@ void user_print_document(struct buf *to, const struct user *u, const struct vaul
     json_key_int(&w, "UserNo", u->user_no);
     json_key_int(&w, "Version", (int64_t)u->version);
     json_key_int(&w, "AccountNo", u->account_no);
-    print_text(&w, "UserId", u->id);
-    print_text(&w, "Email", u->email);
-    print_text(&w, "Name", u->name);
-    print_text(&w, "Role", str_of(role_name(u->role)));
+    json_key_string_if(&w, "UserId", u->id);
+    json_key_string_if(&w, "Email", u->email);
+    json_key_string_if(&w, "Name", u->name);
+    json_key_string_if(&w, "Role", str_of(role_name(u->role)));
     json_key_bool(&w, "Enabled", u->enabled);
     json_key_int(&w, "CreatedMs", u->created_ms);
     json_key_int(&w, "LastSignInMs", u->last_sign_in_ms);
-    print_text(&w, "Issuer", u->issuer);
-    print_text(&w, "Subject", u->subject);
-    print_text(&w, "Password", u->password);
+    json_key_string_if(&w, "Issuer", u->issuer);
+    json_key_string_if(&w, "Subject", u->subject);
+    json_key_string_if(&w, "Password", u->password);
     if (u->totp_secret.p) {
         vault_seal(vault, env, u->totp_secret, &sealed);
-        print_text(&w, "TotpSecret", buf_str(&sealed));
+        json_key_string_if(&w, "TotpSecret", buf_str(&sealed));
         json_key_int(&w, "TotpStep", u->totp_step);
         print_hex(&w, "RecoverySha256", u->recovery);
     }
@@ -66,7 +59,7 @@ void user_print_document(struct buf *to, const struct user *u, const struct vaul
         print_hex(&w, "LinkSha256", (struct str){(const char *)u->link_hash, 32});
         json_key_int(&w, "LinkUntilMs", u->link_until_ms);
         json_key_int(&w, "LinkMadeMs", u->link_made_ms);
-        print_text(&w, "LinkBy", u->link_by);
+        json_key_string_if(&w, "LinkBy", u->link_by);
         if (u->mail_owed_ms)
             json_key_int(&w, "MailOwedMs", u->mail_owed_ms);
     }
@@ -83,14 +76,14 @@ void session_print_document(struct buf *to, const struct session *s)
     struct json_writer w;
     json_write_to(&w, to);
     json_object(&w);
-    print_text(&w, "SessionId", s->id);
-    print_text(&w, "UserId", s->user_id);
+    json_key_string_if(&w, "SessionId", s->id);
+    json_key_string_if(&w, "UserId", s->user_id);
     print_hex(&w, "Sha256", (struct str){(const char *)s->hash, sizeof s->hash});
     json_key_int(&w, "CreatedMs", s->created_ms);
     json_key_int(&w, "UsedMs", s->stored_used_ms);
     json_key_int(&w, "ActingNo", s->acting_no);
-    print_text(&w, "Address", s->address);
-    print_text(&w, "Agent", s->agent);
+    json_key_string_if(&w, "Address", s->address);
+    json_key_string_if(&w, "Agent", s->agent);
     json_end_object(&w);
 }
 
