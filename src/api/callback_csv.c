@@ -6,6 +6,7 @@
 #include "api/internal.h"
 #include "domain/clock.h"
 #include "domain/money.h"
+#include "domain/payload.h"
 
 static const char reward_names[] = "RewardId,AppId,ClientId,PanelistId,RewardType,State,Reason,"
                                    "Reward,RevenueAmount,IsTest,Timestamp,CreatedAt,"
@@ -64,7 +65,7 @@ static void add_facts(struct call *c, struct buf *to, const struct callback_row 
     add_c(to, callback_state_name(row->state));
     add_c(to, callback_reason_name(row->reason));
     buf_add_char(to, ',');
-    money_print(to, e->reward_micros, e->reward_decimals < 2 ? e->reward_decimals : 2);
+    money_print(to, e->reward_micros, payload_reward_digits(e));
     buf_add_char(to, ',');
     money_print(to, e->revenue_micros, 2);
     add_c(to, e->is_test ? "true" : "false");

@@ -211,7 +211,7 @@ void render_event(struct call *c, struct json_writer *w, const struct callback_r
     json_key_c(w, "Type", event_type_name(e->type));
     json_key_c(w, "State", callback_state_name(row->state));
     json_key_c(w, "Reason", callback_reason_name(row->reason));
-    json_key_money(w, "Reward", e->reward_micros, e->reward_decimals < 2 ? e->reward_decimals : 2);
+    json_key_money(w, "Reward", e->reward_micros, payload_reward_digits(e));
     json_key_money(w, "RevenueAmount", e->revenue_micros, 2);
     json_key_c(w, "Cap", cap_part_name(e->cap));
     json_key_bool(w, "IsTest", e->is_test);
