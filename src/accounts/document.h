@@ -15,12 +15,8 @@ void document_print_partner(struct buf *to, const struct partner *p, const struc
                             struct env *env);
 void document_print_app(struct buf *to, const struct app *a, const struct vault *vault,
                         struct env *env);
-/* As the member FinalStatuses, in a document and in an answer. */
-void document_print_final_statuses(struct json_writer *w, const struct final_statuses *s);
-/* As the member SuccessAnswer: null where every 2xx is a success. */
-void document_print_success_answer(struct json_writer *w, const struct success_answer *s);
-/* As the member RewardTypes: null where none is unwanted. */
-void document_print_reward_types(struct json_writer *w, uint32_t unwanted);
+/* The members from LegacyFields to WithholdTests, which a document and an answer print alike. */
+void document_print_app_choices(struct json_writer *w, const struct app *a);
 void document_print_client(struct buf *to, const struct client *c);
 void document_print_key(struct buf *to, const struct api_key *k);
 

@@ -70,7 +70,7 @@ void document_print_partner(struct buf *to, const struct partner *p, const struc
     json_end_object(&w);
 }
 
-void document_print_final_statuses(struct json_writer *w, const struct final_statuses *s)
+static void print_final_statuses(struct json_writer *w, const struct final_statuses *s)
 {
     json_key_array(w, "FinalStatuses");
     for (int32_t status = FINAL_STATUS_LEAST; status <= FINAL_STATUS_MOST; status++)
@@ -79,7 +79,8 @@ void document_print_final_statuses(struct json_writer *w, const struct final_sta
     json_end_array(w);
 }
 
-void document_print_success_answer(struct json_writer *w, const struct success_answer *s)
+/* null where every 2xx is a success. */
+static void print_success_answer(struct json_writer *w, const struct success_answer *s)
 {
     json_key(w, "SuccessAnswer");
     if (s->rule == SUCCESS_ANY) {
@@ -93,7 +94,8 @@ void document_print_success_answer(struct json_writer *w, const struct success_a
     json_end_object(w);
 }
 
-void document_print_reward_types(struct json_writer *w, uint32_t unwanted)
+/* null where none is unwanted. */
+static void print_reward_types(struct json_writer *w, uint32_t unwanted)
 {
     json_key(w, "RewardTypes");
     if (!unwanted) {
@@ -105,6 +107,21 @@ void document_print_reward_types(struct json_writer *w, uint32_t unwanted)
         if (!(unwanted >> type & 1))
             json_c(w, event_type_name((enum event_type)type));
     json_end_array(w);
+}
+
+void document_print_app_choices(struct json_writer *w, const struct app *a)
+{
+    const struct app_terms *t = &a->terms;
+    json_key_bool(w, "LegacyFields", t->legacy_fields);
+    json_key_bool(w, "ExtendedFields", t->extended_fields);
+    json_key_bool(w, "NegativeAdHoc", t->negative_ad_hoc);
+    print_final_statuses(w, &a->final_statuses);
+    print_success_answer(w, &a->success_answer);
+    print_reward_types(w, t->unwanted_types);
+    json_key_c(w, "RequestFormat", request_format_name(a->request_format));
+    json_key_bool(w, "TrimDecimals", t->trim_decimals);
+    json_key_bool(w, "NumericOfferGoalId", t->numeric_goal_ids);
+    json_key_bool(w, "WithholdTests", t->withhold_tests);
 }
 
 void document_print_app(struct buf *to, const struct app *a, const struct vault *vault,
@@ -137,16 +154,7 @@ void document_print_app(struct buf *to, const struct app *a, const struct vault 
     json_key_int(&w, "TimeoutMs", a->timeout_ms);
     json_key_int(&w, "MaxConcurrency", a->max_concurrency);
     json_key_int(&w, "RatePerSecond", a->rate_per_second);
-    json_key_bool(&w, "LegacyFields", t->legacy_fields);
-    json_key_bool(&w, "ExtendedFields", t->extended_fields);
-    json_key_bool(&w, "NegativeAdHoc", t->negative_ad_hoc);
-    document_print_final_statuses(&w, &a->final_statuses);
-    document_print_success_answer(&w, &a->success_answer);
-    document_print_reward_types(&w, t->unwanted_types);
-    json_key_c(&w, "RequestFormat", request_format_name(a->request_format));
-    json_key_bool(&w, "TrimDecimals", t->trim_decimals);
-    json_key_bool(&w, "NumericOfferGoalId", t->numeric_goal_ids);
-    json_key_bool(&w, "WithholdTests", t->withhold_tests);
+    document_print_app_choices(&w, a);
     secrets(&w, "Secret", &a->secrets, vault, env);
     if (a->certificate.pem.p) {
         json_key_string(&w, "ClientCertificate", a->certificate.pem);

@@ -60,16 +60,7 @@ void render_app(struct json_writer *w, const struct app *a, bool with_secret)
     json_key_int(w, "TimeoutSeconds", a->timeout_ms / 1000);
     json_key_int(w, "MaxConcurrency", a->max_concurrency);
     json_key_int(w, "RatePerSecond", a->rate_per_second);
-    json_key_bool(w, "LegacyFields", t->legacy_fields);
-    json_key_bool(w, "ExtendedFields", t->extended_fields);
-    json_key_bool(w, "NegativeAdHoc", t->negative_ad_hoc);
-    document_print_final_statuses(w, &a->final_statuses);
-    document_print_success_answer(w, &a->success_answer);
-    document_print_reward_types(w, t->unwanted_types);
-    json_key_c(w, "RequestFormat", request_format_name(a->request_format));
-    json_key_bool(w, "TrimDecimals", t->trim_decimals);
-    json_key_bool(w, "NumericOfferGoalId", t->numeric_goal_ids);
-    json_key_bool(w, "WithholdTests", t->withhold_tests);
+    document_print_app_choices(w, a);
     if (a->certificate.pem.p)
         certificate(w, &a->certificate);
     if (with_secret)
