@@ -65,13 +65,11 @@ const char *integration_name(enum integration integration)
 
 bool integration_parse(struct str name, enum integration *ret_integration)
 {
-    for (int i = INTEGRATION_SDK; i <= INTEGRATION_MONETIZATION_API; i++) {
-        if (str_is(name, integrations[i])) {
-            *ret_integration = (enum integration)i;
-            return true;
-        }
-    }
-    return false;
+    size_t found = str_index_of(name, integrations, ARRAY_LEN(integrations));
+    if (found == ARRAY_LEN(integrations))
+        return false;
+    *ret_integration = (enum integration)found;
+    return true;
 }
 
 const char *operations_format_name(enum operations_format format)
@@ -82,13 +80,11 @@ const char *operations_format_name(enum operations_format format)
 
 bool operations_format_parse(struct str name, enum operations_format *ret_format)
 {
-    for (size_t i = 0; i < ARRAY_LEN(operations_formats); i++) {
-        if (str_is(name, operations_formats[i])) {
-            *ret_format = (enum operations_format)i;
-            return true;
-        }
-    }
-    return false;
+    size_t found = str_index_of(name, operations_formats, ARRAY_LEN(operations_formats));
+    if (found == ARRAY_LEN(operations_formats))
+        return false;
+    *ret_format = (enum operations_format)found;
+    return true;
 }
 
 bool account_id_valid(struct str id)

@@ -18,6 +18,14 @@ bool str_has_prefix(struct str s, const char *prefix)
     return s.n >= n && memcmp(s.p, prefix, n) == 0;
 }
 
+size_t str_index_of(struct str s, const char *const *names, size_t count)
+{
+    size_t i = 0;
+    while (i < count && !(names[i] && str_is(s, names[i])))
+        i++;
+    return i;
+}
+
 bool str_eq_nocase(struct str a, const char *literal)
 {
     return a.p && a.n == strlen(literal) && strncasecmp(a.p, literal, a.n) == 0;

@@ -82,6 +82,8 @@ bool str_take_percent(struct str *text, char *ret);
 /* Bytes order, shorter first on a tie: what RFC-style "sorted by bytes" means. */
 int str_cmp(struct str a, struct str b);
 bool str_has_prefix(struct str s, const char *prefix);
+/* The first of these names that it is; `count`: none. A NULL among them is no name. */
+size_t str_index_of(struct str s, const char *const *names, size_t count);
 bool str_eq_nocase(struct str a, const char *literal); /* ASCII case only */
 
 /* Cuts the part before the first `sep` off `*rest` (all of it when there is none; `*rest` then

@@ -376,14 +376,12 @@ static bool read_log(struct settings *s, struct daemon_options *o, struct str *r
                level = settings_text(s, OPTION_LOG_LEVEL);
     if (!str_is(format, "text") && !str_is(format, "json"))
         return fail(s, ret_why, OPTION_LOG_FORMAT, "text or json.");
-    for (size_t i = 0; i < ARRAY_LEN(levels); i++) {
-        if (str_is(level, levels[i])) {
-            o->log_level = (enum log_level)i;
-            o->log_json = str_is(format, "json");
-            return true;
-        }
-    }
-    return fail(s, ret_why, OPTION_LOG_LEVEL, "debug, info, warning or error.");
+    size_t found = str_index_of(level, levels, ARRAY_LEN(levels));
+    if (found == ARRAY_LEN(levels))
+        return fail(s, ret_why, OPTION_LOG_LEVEL, "debug, info, warning or error.");
+    o->log_level = (enum log_level)found;
+    o->log_json = str_is(format, "json");
+    return true;
 }
 
 static void read_access_log(struct settings *s, struct daemon_options *o)

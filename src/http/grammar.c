@@ -99,11 +99,7 @@ bool grammar_knows_method(struct str text)
 #define METHOD_NAME(number, name, string) #string,
     static const char *const names[] = {HTTP_METHOD_MAP(METHOD_NAME)};
 #undef METHOD_NAME
-    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-        if (str_is(text, names[i]))
-            return true;
-    }
-    return false;
+    return str_index_of(text, names, ARRAY_LEN(names)) < ARRAY_LEN(names);
 }
 
 enum grammar_result grammar_parse(char *p, size_t n, struct grammar_lines *to,

@@ -15,9 +15,6 @@ const char *http_method_name(enum http_method method)
 
 enum http_method http_method_parse(struct str name)
 {
-    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-        if (str_is(name, names[i]))
-            return (enum http_method)i;
-    }
-    return HTTP_OTHER;
+    size_t found = str_index_of(name, names, ARRAY_LEN(names));
+    return found < ARRAY_LEN(names) ? (enum http_method)found : HTTP_OTHER;
 }
