@@ -14,7 +14,7 @@ struct endpoints_request {
     struct api *api;
     struct executor *executor;
     struct app *app;
-    void (*told)(struct endpoints_request *a); /* body or status */
+    void (*on_end)(struct endpoints_request *a); /* with the body, or a status that is not OK */
     struct buf body;
     enum store_status status;
     enum lane_kind kind;
@@ -23,7 +23,7 @@ struct endpoints_request {
     struct lane_health found[LANE_KINDS];
 };
 
-static void tell(struct endpoints_request *a)
+static void print_answer(struct endpoints_request *a)
 {
     struct json_writer w;
     json_write_to(&w, &a->body);
@@ -44,7 +44,7 @@ static void tell(struct endpoints_request *a)
     }
     json_end_array(&w);
     json_end_object(&w);
-    a->told(a);
+    a->on_end(a);
 }
 
 static void ask_next(struct endpoints_request *a);
@@ -55,7 +55,7 @@ static void health_done(struct task *task)
     a->found[a->kind] = a->query.health;
     a->kind++;
     if (a->kind == LANE_KINDS)
-        tell(a);
+        print_answer(a);
     else
         ask_next(a);
 }
@@ -77,7 +77,7 @@ static void waiting_done(struct task *task)
     if (a->status == STORE_OK)
         ask_next(a);
     else
-        a->told(a);
+        a->on_end(a);
 }
 
 /* Takes the reference of the app. */
@@ -111,15 +111,15 @@ struct lanes_viewing {
     struct store_question question;
 };
 
-static void told_here(struct endpoints_request *a)
+static void answer_call(struct endpoints_request *a)
 {
     struct call *c = CONTAINER_OF(a, struct lanes_viewing, asking)->c;
-    struct endpoints_request told = *a; /* the answer ends the call, and what is in its arena */
-    if (told.status == STORE_OK)
-        call_answer_json(c, 200, &told.body);
+    struct endpoints_request ended = *a; /* the answer ends the call, and what is in its arena */
+    if (ended.status == STORE_OK)
+        call_answer_json(c, 200, &ended.body);
     else
-        call_answer_busy(c, told.status);
-    end(&told);
+        call_answer_busy(c, ended.status);
+    end(&ended);
 }
 
 static void view_here(struct lanes_viewing *v)
@@ -127,11 +127,11 @@ static void view_here(struct lanes_viewing *v)
     struct call *c = v->c;
     struct app *app = c->app;
     c->app = NULL; /* the reference is the asking's */
-    v->asking.told = told_here;
+    v->asking.on_end = answer_call;
     begin(&v->asking, c->api, call_executor(c), app);
 }
 
-static void told_elsewhere(struct task *task)
+static void on_node_answer(struct task *task)
 {
     struct lanes_viewing *v = CONTAINER_OF(task, struct lanes_viewing, question.done);
     if (!v->question.answered) {
@@ -159,7 +159,7 @@ void app_endpoints(struct call *c)
         return;
     }
     v->question = (struct store_question){
-        .done.run = told_elsewhere,
+        .done.run = on_node_answer,
         .reply_to = call_executor(c),
         .app_no = c->app->app_no,
     };
@@ -173,7 +173,7 @@ struct endpoints_answer {
     struct endpoints_request asking;
 };
 
-static void told_other(struct endpoints_request *a)
+static void answer_node(struct endpoints_request *a)
 {
     struct endpoints_answer *w = CONTAINER_OF(a, struct endpoints_answer, asking);
     if (a->status == STORE_OK && atomic_load(&a->api->accepting))
@@ -194,6 +194,6 @@ void api_answer_question(struct api *api, struct executor *executor, int64_t que
     }
     struct endpoints_answer *w = xcalloc(1, sizeof *w);
     w->question = question;
-    w->asking.told = told_other;
+    w->asking.on_end = answer_node;
     begin(&w->asking, api, executor, app);
 }

@@ -91,7 +91,7 @@ static void read_report(struct call *c, const struct json *object, struct forwar
 {
     struct fields f = {.body = object, .faults = &c->problems};
     struct str reward_id = STR_NONE, detail = STR_NONE;
-    const struct json *told = json_member(object, "Detail");
+    const struct json *given = json_member(object, "Detail");
     int64_t status = 0;
     if (!fields_check(&f, rules, ARRAY_LEN(rules)))
         return;
@@ -99,7 +99,7 @@ static void read_report(struct call *c, const struct json *object, struct forwar
     fields_text(&f, "RewardId", 1, sizeof ret->reward_id, &reward_id);
     if (reward_id.p && !event_id_valid(reward_id))
         problem_add(&c->problems, STR("RewardId"), "invalid", "no callback has such an id");
-    if (told && told->type != JSON_NULL)
+    if (given && given->type != JSON_NULL)
         fields_text(&f, "Detail", 0, sizeof ret->detail, &detail);
     fields_int_or_null(&f, "Status", STATUS_LEAST, STATUS_MOST, &status);
     fields_int_or_null(&f, "DurationMs", 0, DURATION_MS_MOST, &ret->duration_ms);

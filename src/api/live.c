@@ -35,9 +35,9 @@ struct live_stream {
     struct call *c;
     struct live *live;
     struct timer timer;
-    struct live_told told;
+    struct live_sent sent;
     struct store_numbers counters;
-    int64_t told_test_id; /* no test up to this one is told of again */
+    int64_t sent_test_id; /* tests up to this one have been sent */
     int64_t ping_mono_ms;
     bool waits; /* for what was given to be on its way */
 };
@@ -128,18 +128,18 @@ static void end_event(struct buf *to, struct json_writer *w)
 }
 
 static void print_app(const struct live_stream *s, struct json_writer *w,
-                      const struct live_app *now, const struct live_app *told)
+                      const struct live_app *now, const struct live_app *sent)
 {
     struct app *app = directory_app_by_no(s->c->api->options.directory, now->app_no);
     if (!app)
         return;
     json_object(w);
     json_key_string(w, "AppId", app->id);
-    json_key_int(w, "Delivered", (int64_t)(now->delivered - told->delivered));
-    json_key_int(w, "Failed", (int64_t)(now->failed - told->failed));
-    json_key_int(w, "Dead", (int64_t)(now->dead - told->dead));
-    json_key_int(w, "Skipped", (int64_t)(now->skipped - told->skipped));
-    json_key_bool(w, "EndpointChanged", now->endpoint != told->endpoint);
+    json_key_int(w, "Delivered", (int64_t)(now->delivered - sent->delivered));
+    json_key_int(w, "Failed", (int64_t)(now->failed - sent->failed));
+    json_key_int(w, "Dead", (int64_t)(now->dead - sent->dead));
+    json_key_int(w, "Skipped", (int64_t)(now->skipped - sent->skipped));
+    json_key_bool(w, "EndpointChanged", now->endpoint != sent->endpoint);
     json_end_object(w);
     app_unref(app);
 }
@@ -149,20 +149,20 @@ static void print_apps(struct live_stream *s, struct buf *to)
 {
     struct json_writer w;
     const struct live_app *now;
-    struct live_app *told;
+    struct live_app *sent;
     size_t place = 0;
     bool any = false;
     pthread_mutex_lock(&s->live->lock);
     const struct live_account *account = live_sums_account(&s->live->sums, s->c->account_no);
-    while ((now = live_told_next(&s->told, account, &place, &told))) {
+    while ((now = live_sent_next(&s->sent, account, &place, &sent))) {
         if (to && !any) {
             begin_event(to, "callbacks", &w);
             json_key_array(&w, "Items");
         }
         any = true;
         if (to)
-            print_app(s, &w, now, told);
-        *told = *now;
+            print_app(s, &w, now, sent);
+        *sent = *now;
     }
     pthread_mutex_unlock(&s->live->lock);
     if (to && any) {
@@ -178,19 +178,19 @@ static void print_accepted(struct live_stream *s, struct buf *to)
     pthread_mutex_lock(&s->live->lock);
     uint64_t now = live_sums_account(&s->live->sums, s->c->account_no)->accepted;
     pthread_mutex_unlock(&s->live->lock);
-    if (to && now != s->told.accepted) {
+    if (to && now != s->sent.accepted) {
         begin_event(to, "accepted", &w);
-        json_key_int(&w, "Count", (int64_t)(now - s->told.accepted));
+        json_key_int(&w, "Count", (int64_t)(now - s->sent.accepted));
         end_event(to, &w);
     }
-    s->told.accepted = now;
+    s->sent.accepted = now;
 }
 
 /* A test carries Sig: it is for those who may see the secret. */
 static void print_tests(struct live_stream *s, struct buf *to)
 {
     if (call_may(s->c, SCOPE_APPS_WRITE))
-        s->told_test_id = live_tests_print(&s->live->tests, s->c->account_no, s->told_test_id, to);
+        s->sent_test_id = live_tests_print(&s->live->tests, s->c->account_no, s->sent_test_id, to);
 }
 
 static void print_counters(struct live_stream *s, struct buf *to)
@@ -198,10 +198,10 @@ static void print_counters(struct live_stream *s, struct buf *to)
     struct store_numbers n;
     struct json_writer w;
     store_get_numbers(s->c->api->options.store, &n);
-    const struct store_numbers *told = &s->counters;
-    if (n.events_accepted == told->events_accepted &&
-        n.callbacks_delivered == told->callbacks_delivered &&
-        n.callbacks_dead == told->callbacks_dead && n.callbacks_pending == told->callbacks_pending)
+    const struct store_numbers *sent = &s->counters;
+    if (n.events_accepted == sent->events_accepted &&
+        n.callbacks_delivered == sent->callbacks_delivered &&
+        n.callbacks_dead == sent->callbacks_dead && n.callbacks_pending == sent->callbacks_pending)
         return;
     s->counters = n;
     int64_t now_ms = call_now_ms(s->c);
@@ -219,7 +219,7 @@ static void print_counters(struct live_stream *s, struct buf *to)
 static void print_hello(const struct live_stream *s, struct buf *to)
 {
     struct json_writer w;
-    buf_printf(to, "id: %lld\n", (long long)s->told_test_id);
+    buf_printf(to, "id: %lld\n", (long long)s->sent_test_id);
     begin_event(to, "hello", &w);
     json_key_time(&w, "ServerTime", call_now_ms(s->c));
     json_key_c(&w, "Version", s->c->api->options.version);
@@ -260,7 +260,7 @@ static void finish(struct live_stream *s)
     struct call *c = s->c;
     loop_timer_clear(c->loop->loop, &s->timer);
     give_place_back(s->live, c->account_no);
-    live_told_free(&s->told);
+    live_sent_free(&s->sent);
     call_end_pieces(c, STR_NONE); /* frees the stream */
 }
 
@@ -337,7 +337,7 @@ void live_get(struct call *c)
     s->timer.fire = tick;
     s->ping_mono_ms = now + PING_MS;
     c->work = s;
-    s->told_test_id = first_test_id(c);
+    s->sent_test_id = first_test_id(c);
     print_apps(s, NULL);
     print_accepted(s, NULL);
     call_begin_pieces(c, "text/event-stream");

@@ -49,28 +49,28 @@ struct live_app *live_sums_app(struct live_sums *sums, uint32_t account_no, uint
     return is_there ? &account->apps[*place - 1] : NULL;
 }
 
-static bool has_news(const struct live_app *now, const struct live_app *told)
+static bool has_news(const struct live_app *now, const struct live_app *sent)
 {
-    return now->delivered != told->delivered || now->failed != told->failed ||
-           now->dead != told->dead || now->skipped != told->skipped ||
-           now->endpoint != told->endpoint;
+    return now->delivered != sent->delivered || now->failed != sent->failed ||
+           now->dead != sent->dead || now->skipped != sent->skipped ||
+           now->endpoint != sent->endpoint;
 }
 
-const struct live_app *live_told_next(struct live_told *told, const struct live_account *account,
-                                      size_t *place, struct live_app **ret_told)
+const struct live_app *live_sent_next(struct live_sent *sent, const struct live_account *account,
+                                      size_t *place, struct live_app **ret_sent)
 {
-    told->apps = grow_zeroed(told->apps, &told->capacity, account->count, sizeof *told->apps);
+    sent->apps = grow_zeroed(sent->apps, &sent->capacity, account->count, sizeof *sent->apps);
     while (*place < account->count) {
         size_t at = (*place)++;
-        if (has_news(&account->apps[at], &told->apps[at])) {
-            *ret_told = &told->apps[at];
+        if (has_news(&account->apps[at], &sent->apps[at])) {
+            *ret_sent = &sent->apps[at];
             return &account->apps[at];
         }
     }
     return NULL;
 }
 
-void live_told_free(struct live_told *told)
+void live_sent_free(struct live_sent *sent)
 {
-    free(told->apps);
+    free(sent->apps);
 }

@@ -1,5 +1,5 @@
 /* What the streams of GET /api/v1/live count: how often something happened in each app, and the
- * events that each account had accepted. The sums only grow; a stream keeps what it has told of its
+ * events that each account had accepted. The sums only grow; a stream keeps what it has sent of its
  * own account's apps. Callers hold the lock of live.c. */
 #pragma once
 
@@ -26,8 +26,8 @@ struct live_sums {
     size_t place_capacity;
 };
 
-/* What a stream has told of one account; zero-initialised is nothing. */
-struct live_told {
+/* What a stream has sent of one account; zero-initialised is nothing. */
+struct live_sent {
     uint64_t accepted;
     struct live_app *apps; /* by place */
     size_t capacity;
@@ -39,8 +39,8 @@ void live_sums_free(struct live_sums *sums);
 struct live_account *live_sums_account(struct live_sums *sums, uint32_t account_no);
 struct live_app *live_sums_app(struct live_sums *sums, uint32_t account_no, uint32_t app_no);
 
-/* The next app, from *place on, with news for the stream, and *ret_told what was told of it: the
- * caller tells the difference and copies. *place is then behind it. NULL: no further one. */
-const struct live_app *live_told_next(struct live_told *told, const struct live_account *account,
-                                      size_t *place, struct live_app **ret_told);
-void live_told_free(struct live_told *told);
+/* The next app, from *place on, with news for the stream, and *ret_sent what was sent of it: the
+ * caller sends the difference and copies. *place is then behind it. NULL: no further one. */
+const struct live_app *live_sent_next(struct live_sent *sent, const struct live_account *account,
+                                      size_t *place, struct live_app **ret_sent);
+void live_sent_free(struct live_sent *sent);
