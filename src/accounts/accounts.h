@@ -34,8 +34,8 @@ enum scope {
 #define SCOPES_ALL 0x7ffu
 #define SCOPES_PARTNER (SCOPES_ALL & ~(uint32_t)(SCOPE_EVENTS_WRITE | SCOPE_ADMIN))
 
-/* A secret that is replaced while it is in use: what came before signs beside the newest one until
- * the overlap that was chosen for it ends (secrets.c). */
+/* A secret that can be replaced while it is in use. Each older secret signs beside the newest one
+ * until its overlap ends, which was chosen when it was replaced (secrets.c). */
 struct secrets {
     struct str newest;
     struct older_secret {

@@ -1,4 +1,5 @@
-/* Creates and patches partners and clients: few fields, no secrets. */
+/* Creates and patches partners and clients. A new partner gets the secret that signs messages to
+ * its OperationsUrl; the operator's own secret is derived from the master key. */
 #include "accounts/accounts_state.h"
 #include "accounts/entry.h"
 #include "accounts/names.h"

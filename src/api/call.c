@@ -83,7 +83,8 @@ static void add_common_headers(struct call *c, struct buf *headers)
 /* --- compressed where the client takes it ------------------------------------------------------
  */
 
-/* Below it, headers and the coding's own would eat what is won. */
+/* Smaller bodies are sent as they are: the header lines of a coding, and its own frame, would take
+ * about as many bytes as it saves. */
 #define PACKED_BYTES_LEAST 1024
 
 struct packed {

@@ -441,7 +441,7 @@ void passkey_sign_in(struct call *c)
         struct sign_in_flow flow;
         struct str id = passkey_user_of(&c->r->arena, json_member(job->body, "Credential"));
         (void)refresh(job);
-        /* Who is not there is counted as if: that a user is there must not be seen by it. */
+        /* Tries of an unknown id are counted, too: else the limit would show which users exist. */
         job->email = job->user ? arena_str(&c->r->arena, job->user->email) : id.p ? id : STR("");
         if (!find_ask(job, WAY_SIGN_IN, &flow, &ask))
             job_refuse(job, 401, STALE); /* here, as it takes no turn of those who sign in */

@@ -1,12 +1,12 @@
-/* The consumer: messages come, are taken by groups (bus_group.c), what was rejected is written to
- * the dead-letter topic, and only then their offsets are committed. All of it on one thread, which
- * runs librdkafka's callbacks, too: they come while it polls, never beside it.
+/* The consumer: reads messages, has the store take their events in groups (bus_group.c), writes
+ * rejected ones to the dead-letter topic, and only then commits the messages' offsets. One thread
+ * does all of this. It also runs librdkafka's callbacks, which are called only while it polls.
  *
- * Partitions are given up whole at every rebalance (range, roundrobin): what waits is forgotten
- * then, as it is not committed, and whoever has the partitions next reads it again.
+ * Every rebalance revokes all partitions (range, roundrobin). The bus then drops the messages that
+ * wait: their offsets are not committed, so the next owner of the partitions reads them again.
  *
- * Commits are asked for one at a time and not waited for; the next one says all that the lost one
- * would have said. */
+ * One commit is under way at a time, and the bus does not wait for it. If a commit is lost, the
+ * next one covers its offsets, too. */
 #include "bus/bus_inside.h"
 
 #include "base/alloc.h"

@@ -85,9 +85,10 @@ void user_begin_link(struct user *next, struct str by, int64_t links_from_ms, in
 /* For who gets another role or is disabled: the links that this person has made are over, and so is
  * the one to this person, whoever made it. */
 void user_end_links(struct user *next, int64_t now_ms);
-/* Whether the link still opens what it was made for. A link ends with its maker: who was removed,
- * disabled or may no longer invite has no way back in by a link made before, nor has who was that
- * and is enabled again. maker: the user link_by; NULL: there is none. */
+/* Whether the link still opens what it was made for. A link ends with its maker's right to make
+ * links, so that nobody who has lost that right (removed, disabled, another role) comes back in by
+ * a link of their own. The link stays ended when its maker is enabled again (links_from_ms).
+ * maker: the user link_by; NULL: there is none. */
 bool user_link_is_good(const struct user *u, const struct user *maker, int64_t now_ms);
 
 /* A session's or a link's token: its text, and what is kept of it. */

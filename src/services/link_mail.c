@@ -142,8 +142,8 @@ static struct link_wait *find_wait(const struct link_mail *lm, uint32_t user_no)
     return at < lm->wait_count && lm->waits[at].user_no == user_no ? &lm->waits[at] : NULL;
 }
 
-/* Some are owed no more. One that is owed, and was not tried for so long as all waited, is at worst
- * tried sooner. */
+/* Forgets waits that ended ten minutes ago or earlier: most of them are of mails that are no longer
+ * owed. A mail that is still owed may be tried at once then, which does no harm. */
 static void forget_old_waits(struct link_mail *lm, int64_t now_ms)
 {
     size_t kept = 0;
