@@ -6,7 +6,7 @@
 #include "base/check.h"
 #include "base/log.h"
 
-#define CERTIFICATE_NAME_BYTES 16 /* characters of the certificate's hash in hex */
+#define CERTIFICATE_NAME_BYTES 16 /* of the certificate's hash, in hex */
 
 /* An app with a client certificate has destinations of its own: whether a host accepts that
  * certificate says nothing about the host for other apps. */
@@ -17,8 +17,7 @@ struct destination *dispatcher_destination(struct dispatcher *d, const struct ap
     url_print_destination(&name, url);
     if (app->certificate.pem.p && url->https) {
         buf_add_c(&name, " as ");
-        for (size_t i = 0; i < CERTIFICATE_NAME_BYTES; i++)
-            buf_printf(&name, "%02x", app->certificate.sha256[i]);
+        buf_add_hex(&name, app->certificate.sha256, CERTIFICATE_NAME_BYTES);
     }
     (void)buf_c(&name);
     uint64_t hash = hash_fast(name.p, name.n);

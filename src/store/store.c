@@ -184,9 +184,8 @@ struct str erased_name(struct env *env, char text[ERASED_NAME_BYTES])
     unsigned char random[12];
     size_t n = (size_t)snprintf(text, ERASED_NAME_BYTES, "erased-");
     env_random(env, random, sizeof random);
-    for (size_t i = 0; i < sizeof random; i++)
-        n += (size_t)snprintf(text + n, ERASED_NAME_BYTES - n, "%02x", random[i]);
-    return (struct str){text, n};
+    hex_print(text + n, random, sizeof random);
+    return (struct str){text, n + 2 * sizeof random};
 }
 
 void store_erase(struct store *s, struct erase *erase)

@@ -18,8 +18,7 @@ static const char *statement_text(struct subject *s, uint32_t account_no, int32_
     for (size_t i = 0; i < q.count; i++) {
         const struct statement_app *app = &q.apps[i];
         buf_printf(&b, "%u/%u ", app->app_no, app->reward_digits);
-        for (int k = 0; k < STATEMENT_DIGEST_BYTES; k++)
-            buf_printf(&b, "%02x", app->digest[k]);
+        buf_add_hex(&b, app->digest, STATEMENT_DIGEST_BYTES);
         for (int t = 0; t <= EVENT_TYPE_LAST; t++)
             for (int c = 0; c <= CALLBACK_SKIPPED; c++)
                 if (app->sums[t][c].count > 0)

@@ -52,6 +52,17 @@ static void formats_what_is_longer_than_its_room(void)
     buf_free(&b);
 }
 
+static void prints_bytes_in_hex(void)
+{
+    struct buf b = {0};
+    buf_add_hex(&b, "", 0);
+    CHECK_EQ_UINT(b.n, 0);
+    buf_add_char(&b, '<');
+    buf_add_hex(&b, "\x00\x7f\x80\xff", 4);
+    CHECK_STR(buf_str(&b), "<007f80ff");
+    buf_free(&b);
+}
+
 static void consume_moves_the_rest_down(void)
 {
     struct buf b = {0};
@@ -92,6 +103,7 @@ int main(void)
     RUN(grows_at_every_size);
     RUN(prints_whole_numbers);
     RUN(formats_what_is_longer_than_its_room);
+    RUN(prints_bytes_in_hex);
     RUN(consume_moves_the_rest_down);
     RUN(as_text_it_ends_with_an_uncounted_nul);
     RUN(prints_a_new_text_of_any_length);
