@@ -126,6 +126,18 @@ static inline void leases_end(struct leases *all, lane_no lane)
         atomic_fetch_sub(&l->busy[leases_shard(lane)], 1);
 }
 
+struct leases_published {
+    bool any_fence_changed;
+    bool gained[SHARDS]; /* shards that have got a fence, or another one */
+    int64_t until_before_mono_ms;
+};
+
+/* Writes what the node holds into the leases: on one thread, after each look and each act. A shard
+ * that drains has no fence, so that no exchange starts in it. The end of the leases is written
+ * after the fences. A caller that compares its clock with until_before_mono_ms afterwards notices
+ * each thread that has found the leases ended. */
+void leases_publish(struct leases *l, const struct member *m, struct leases_published *ret);
+
 /* True in the one process that does what only one process has to do: it holds the first shard (of
  * the first cluster). */
 static inline bool leases_first(struct leases *all)

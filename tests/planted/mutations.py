@@ -372,9 +372,11 @@ M = "src/store/nodes/shards.c"
 plant("first_back_takes_all", "fences", "the first node after an outage claims the others' shards", M,
       "return mono_ms < m->others_back_mono_ms;", "return mono_ms < m->others_back_mono_ms - NODE_OTHERS_BACK_MS;",
       "unit shards")
-plant("starts_behind_the_lease", "fences", "exchanges start when the lease is over", M,
-      "return hold->state == SHARD_HELD && mono_ms < member_may_start_until(m) ? hold->fence : 0;",
-      "return hold->state == SHARD_HELD && mono_ms > 0 ? hold->fence : 0;", "unit shards")
+plant("starts_behind_the_lease", "fences", "exchanges start when the lease is over",
+      "src/store/leases.h", "return !l || mono_ms < leases_end_mono_ms(l);",
+      "return !l || mono_ms > INT64_MIN;", "unit shards")
+plant("draining_shard_published", "fences", "exchanges start in a shard that is about to be released",
+      "src/store/leases.c", "hold->state == SHARD_HELD ? hold->fence : 0", "hold->fence", "unit shards")
 plant("lease_without_margin", "fences", "a node believes in its lease as long as the database", M,
       "+ NODE_LEASE_MS - NODE_MARGIN_MS", "+ NODE_LEASE_MS", "unit shards")
 plant("new_fence_not_noticed", "fences", "a shard claimed anew is held under the old fence", M,

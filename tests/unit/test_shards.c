@@ -1,6 +1,6 @@
 /* Shards among nodes: evenly, few moves, nobody's for long, and nothing written under a lost one.
  * A table in memory stands for the database; nodes look at it in a random order. */
-#include "store/nodes/shards.h"
+#include "store/leases.h"
 
 #include "base/check.h"
 #include "base/env.h"
@@ -13,6 +13,7 @@
 
 struct node {
     struct member m;
+    struct leases leases;
     bool alive, stopped;
     bool known_gone;     /* the others know that its process has ended */
     int64_t lease_until; /* by the table's clock */
@@ -38,6 +39,7 @@ static struct node *join(size_t at)
 {
     w.nodes[at] = (struct node){.alive = true};
     member_init(&w.nodes[at].m, 1000 * (uint64_t)w.now + at + 1); /* another with each start */
+    w.nodes[at].leases.looked_until_mono_ms = INT64_MAX;
     return &w.nodes[at];
 }
 
@@ -76,11 +78,18 @@ static void see(struct shards_seen *seen, uint64_t nodes[NODES])
     }
 }
 
+/* The fence under which exchanges of a shard may start then; 0: none may. */
+static int64_t start_fence(struct node *n, uint32_t shard, int64_t mono_ms)
+{
+    return leases_run(&n->leases, mono_ms) ? atomic_load(&n->leases.fence[shard]) : 0;
+}
+
 /* A node's turn, as the store takes it. */
 static void turn(struct node *n)
 {
     struct shards_seen seen;
     struct shards_todo todo;
+    struct leases_published published;
     uint64_t nodes[NODES];
     n->lease_until = w.now + NODE_LEASE_MS;
     member_renewed(&n->m, w.now, w.now);
@@ -98,6 +107,7 @@ static void turn(struct node *n)
         member_claimed(&n->m, todo.claim[i], s->fence);
         w.moves++;
     }
+    leases_publish(&n->leases, &n->m, &published);
 }
 
 /* Everybody gets a turn within a second, in an order of chance. */
@@ -157,7 +167,7 @@ static void one_has_all(void)
     turn(join(0));
     CHECK_EQ_INT(owned_by(&w.nodes[0]), SHARDS);
     CHECK_EQ_INT(w.nodes[0].m.holds[7].fence, 1);
-    CHECK_EQ_INT(member_start_fence(&w.nodes[0].m, 7, w.now), 1);
+    CHECK_EQ_INT(start_fence(&w.nodes[0], 7, w.now), 1);
 }
 
 static void those_who_join_get_their_share_and_no_more_moves(void)
@@ -208,7 +218,7 @@ static void a_graceful_stop_waits_for_what_is_under_way(void)
     n->m.leaving = true;
     seconds(3);
     CHECK_EQ_INT(owned_by(n), 1);
-    CHECK_EQ_INT(member_start_fence(&n->m, busy_shard, w.now), 0);
+    CHECK_EQ_INT(start_fence(n, busy_shard, w.now), 0);
     CHECK_EQ_INT(w.shards[busy_shard].fence, n->m.holds[busy_shard].fence); /* may be recorded */
     n->busy[busy_shard] = 0;
     CHECK(member_can_release(&n->m, n->busy, w.now));
@@ -245,8 +255,8 @@ static void who_was_stopped_starts_nothing_and_knows_at_its_next_look(void)
         shard++;
     int64_t fence = n->m.holds[shard].fence;
     n->stopped = true;
-    CHECK(member_start_fence(&n->m, shard, n->m.renewed_mono_ms + 1) == fence);
-    CHECK_EQ_INT(member_start_fence(&n->m, shard, member_may_start_until(&n->m)), 0);
+    CHECK(start_fence(n, shard, n->m.renewed_mono_ms + 1) == fence);
+    CHECK_EQ_INT(start_fence(n, shard, member_may_start_until(&n->m)), 0);
     CHECK(member_may_start_until(&n->m) < n->m.renewed_mono_ms + NODE_LEASE_MS);
     seconds(NODE_LEASE_MS / 1000 + 2);
     CHECK_EQ_INT(owned_by(&w.nodes[1]), SHARDS);
@@ -341,7 +351,7 @@ static void a_shard_that_was_claimed_anew_has_its_new_fence(void)
     w.shards[3].fence += 2; /* another had it and it came back */
     turn(n);
     CHECK_EQ_INT(n->m.holds[3].fence, fence + 2);
-    CHECK_EQ_INT(member_start_fence(&n->m, 3, n->m.renewed_mono_ms + 1), fence + 2);
+    CHECK_EQ_INT(start_fence(n, 3, n->m.renewed_mono_ms + 1), fence + 2);
 }
 
 static void doubtful_commits_are_known_at_the_next_look(void)
@@ -367,10 +377,10 @@ static bool starters_are_alone(void)
     for (uint32_t i = 0; i < SHARDS; i++) {
         int starters = 0;
         for (size_t n = 0; n < NODES; n++) {
-            const struct node *node = &w.nodes[n];
+            struct node *node = &w.nodes[n];
             if (!node->m.self || !node->alive)
                 continue;
-            int64_t fence = member_start_fence(&node->m, i, w.now);
+            int64_t fence = start_fence(node, i, w.now);
             starters += fence != 0;
             if (fence > w.shards[i].fence)
                 return false;

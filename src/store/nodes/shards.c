@@ -176,13 +176,6 @@ int64_t member_may_start_until(const struct member *m)
     return m->renewed ? m->renewed_mono_ms + NODE_LEASE_MS - NODE_MARGIN_MS : INT64_MIN;
 }
 
-int64_t member_start_fence(const struct member *m, uint32_t shard, int64_t mono_ms)
-{
-    ASSERT(shard < SHARDS);
-    const struct shard_hold *hold = &m->holds[shard];
-    return hold->state == SHARD_HELD && mono_ms < member_may_start_until(m) ? hold->fence : 0;
-}
-
 size_t member_held(const struct member *m)
 {
     size_t n = 0;

@@ -19,7 +19,7 @@
  * So a node that was stopped for any time writes nothing once another has claimed its shards. These
  * rules alone make the result correct; everything below makes shards move early and evenly, and
  * avoids duplicate attempts. Every node decides for itself by the same table, and all come to the
- * same result. */
+ * same result. What a node's delivery threads ask are its leases: store/leases.h. */
 #pragma once
 
 #include <stdbool.h>
@@ -116,6 +116,4 @@ bool member_can_release(const struct member *m, const int32_t *busy, int64_t mon
 
 /* Until when (monotonic) exchanges may start; INT64_MIN before the first renewal. */
 int64_t member_may_start_until(const struct member *m);
-/* The fence under which exchanges of a shard may start now; 0: none may. */
-int64_t member_start_fence(const struct member *m, uint32_t shard, int64_t mono_ms);
 size_t member_held(const struct member *m); /* shards held and not draining */

@@ -233,24 +233,14 @@ static void tell_leases(struct pg_nodes *n)
 
 static void publish(struct pg_nodes *n)
 {
-    struct leases *l = &n->leases;
-    int64_t until = member_may_start_until(&n->member);
-    bool changed = false;
-    for (size_t i = 0; i < SHARDS; i++) {
-        const struct shard_hold *hold = &n->member.holds[i];
-        int64_t fence = hold->state == SHARD_HELD ? hold->fence : 0;
-        if (atomic_exchange(&l->fence[i], fence) == fence)
-            continue;
-        changed = true;
-        if (fence)
+    struct leases_published published;
+    leases_publish(&n->leases, &n->member, &published);
+    for (size_t i = 0; i < SHARDS; i++)
+        if (published.gained[i])
             atomic_store(&n->fresh[i], true);
-    }
-    /* Checked after the exchange: a thread that found the lease ended before it is notified of the
-     * renewal. */
-    int64_t before = atomic_exchange(&l->until_mono_ms, until);
-    changed |= env_mono_ms(env_real()) >= before;
+    bool had_ended = env_mono_ms(env_real()) >= published.until_before_mono_ms;
     atomic_store(&n->held, (long long)member_held(&n->member));
-    if (changed)
+    if (published.any_fence_changed || had_ended)
         tell_leases(n);
 }
 

@@ -68,9 +68,10 @@ void checks_releasing(const struct node *n, const struct shards_todo *todo)
 {
     for (size_t i = 0; i < todo->releases; i++) {
         uint16_t shard = todo->release[i];
-        if (n->busy[shard] > 0 && node_mono(n) - n->started_mono_ms[shard] < SHARD_DRAIN_MS)
+        int busy = atomic_load(&n->leases.busy[shard]);
+        if (busy > 0 && node_mono(n) - n->started_mono_ms[shard] < SHARD_DRAIN_MS)
             world_found(CHECK_DRAINED, "%d releases shard %u with %d under way", (int)n->id, shard,
-                        (int)n->busy[shard]);
+                        busy);
     }
 }
 

@@ -12,16 +12,12 @@
 
 /* --- starting --------------------------------------------------------------------------------- */
 
-static int64_t start_fence(const struct node *n, uint32_t shard)
+static bool may_start(struct node *n)
 {
-    const struct shard_hold *hold = &n->member.holds[shard];
     int64_t now = node_mono(n);
-    if (planted("margin_ignored") && hold->state == SHARD_HELD &&
-        now < member_may_start_until(&n->member) + NODE_MARGIN_MS)
-        return hold->fence;
-    if (planted("lease_ignored") && hold->state == SHARD_HELD)
-        return hold->fence;
-    return member_start_fence(&n->member, shard, now);
+    if (planted("margin_ignored"))
+        now -= NODE_MARGIN_MS;
+    return planted("lease_ignored") || leases_run(&n->leases, now);
 }
 
 static void send_outcome(struct node *n, const struct outcome *o)
@@ -80,7 +76,6 @@ static void start(struct node *n, struct lane_here *lane, size_t callback, int64
     };
     checks_starting(n, &x->outcome);
     n->known[callback] = KNOWN_UNDER_WAY;
-    n->busy[shard]++;
     n->started_mono_ms[shard] = node_mono(n);
     lane->under_way++;
     w.starts++;
@@ -110,7 +105,7 @@ static void offer(struct node *n, struct lane_here *lane, size_t callback)
 static bool lane_make(struct node *n, uint32_t no)
 {
     struct lane_here *lane = &n->lanes[no];
-    int64_t fence = n->published[shard_of_lane(no)];
+    int64_t fence = leases_fence(&n->leases, lane_no_of(no));
     if (lane->there || fence == 0)
         return lane->there;
     lane->there = true;
@@ -177,14 +172,14 @@ static void lane_leave(struct node *n, uint32_t no)
 static void lane_pump(struct node *n, uint32_t no)
 {
     struct lane_here *lane = &n->lanes[no];
-    uint32_t shard = shard_of_lane(no);
-    if (n->published[shard] != lane->fence) {
+    lane_no at = lane_no_of(no);
+    if (leases_lost(&n->leases, at, lane->fence)) {
         lane_leave(n, no);
         return;
     }
     if (lane->wants_page && !lane->page_asked)
         ask_page(n, no);
-    if (start_fence(n, shard) != lane->fence)
+    if (!may_start(n))
         return;
     for (size_t i = 0; i < lane->queued && lane->under_way < AT_ONCE;) {
         size_t callback = lane->queue[i];
@@ -192,6 +187,8 @@ static void lane_pump(struct node *n, uint32_t no)
             i++;
             continue;
         }
+        if (!leases_begin(&n->leases, at, lane->fence))
+            return;
         lane->queue[i] = lane->queue[--lane->queued];
         start(n, lane, callback, lane->fence);
     }
@@ -232,7 +229,7 @@ static void recorded(struct request *r, bool good)
         send_outcome(n, &r->outcome);
         return;
     }
-    n->busy[shard_of_lane(no)]--;
+    leases_end(&n->leases, lane_no_of(no));
     lane->under_way--;
     lane->wants_page |= n->known[callback] == KNOWN_AGAIN;
     n->known[callback] = KNOWN_NOT;
@@ -248,7 +245,7 @@ static void change(struct node *n, enum request_kind kind, uint32_t lane, size_t
     struct request *r = request_new(n, kind);
     r->lane = lane;
     r->callback = callback;
-    r->fence = n->published[shard_of_lane(lane)];
+    r->fence = leases_fence(&n->leases, lane_no_of(lane));
     r->with_row = r->fence == 0;
     request_send(r);
 }
@@ -268,9 +265,9 @@ void lanes_resend(struct node *n)
 }
 
 /* Whether nobody can have claimed the shard since it was asked for, nor done what came in. */
-static bool is_here_still(const struct node *n, const struct request *r)
+static bool is_here_still(struct node *n, const struct request *r)
 {
-    return start_fence(n, shard_of_lane(r->lane)) == r->fence;
+    return may_start(n) && leases_fence(&n->leases, lane_no_of(r->lane)) == r->fence;
 }
 
 /* Where the shard may have gone between asking and the answer, a row follows. */

@@ -48,14 +48,16 @@ static void next_step(struct node *n)
 
 static void publish(struct node *n)
 {
-    for (size_t i = 0; i < SHARDS; i++) {
-        const struct shard_hold *hold = &n->member.holds[i];
-        int64_t fence = hold->state == SHARD_HELD ? hold->fence : 0;
-        if (n->published[i] == fence)
-            continue;
-        n->published[i] = fence;
-        n->fresh[i] |= fence && !planted("claimed_not_looked_through");
-    }
+    struct leases_published published;
+    leases_publish(&n->leases, &n->member, &published);
+    for (size_t i = 0; i < SHARDS; i++)
+        n->fresh[i] |= published.gained[i] && !planted("claimed_not_looked_through");
+}
+
+static void read_busy(const struct node *n, int32_t busy[SHARDS])
+{
+    for (size_t i = 0; i < SHARDS; i++)
+        busy[i] = planted("busy_ignored") ? 0 : atomic_load(&n->leases.busy[i]);
 }
 
 static void turn_over(struct node *n, bool good)
@@ -69,7 +71,9 @@ static void step(struct moment *m)
     struct node *n = CONTAINER_OF(m, struct node, turn);
     if (node_is_stopped(n, m))
         return;
+    int32_t busy[SHARDS];
     int64_t now = node_mono(n);
+    read_busy(n, busy);
     if (n->leaving && n->member.leaving &&
         (now >= n->leave_by_mono_ms ||
          (member_held(&n->member) == 0 && !is_draining(&n->member)))) {
@@ -78,7 +82,7 @@ static void step(struct moment *m)
         return;
     }
     if (now < n->turn_due_mono_ms && n->leaving == n->member.leaving &&
-        !member_can_release(&n->member, n->busy, now)) {
+        !member_can_release(&n->member, busy, now)) {
         next_step(n);
         return;
     }
@@ -89,12 +93,13 @@ static void step(struct moment *m)
 
 static void looked(struct request *r)
 {
-    static const int32_t idle[SHARDS];
     struct node *n = r->node;
     struct shards_todo *todo = &r->look->todo;
+    int32_t busy[SHARDS];
     int64_t now = node_mono(n);
     member_renewed(&n->member, planted("lease_from_the_answer") ? now : r->sent_mono_ms, now);
-    member_look(&n->member, &r->look->seen, planted("busy_ignored") ? idle : n->busy, now, todo);
+    read_busy(n, busy);
+    member_look(&n->member, &r->look->seen, busy, now, todo);
     n->looked_ms = r->as_of_ms;
     publish(n);
     if (todo->lost + todo->drained + todo->claims + todo->releases > 0)
@@ -149,7 +154,7 @@ static void look_through(struct node *n)
     struct request *r = request_new(n, REQUEST_BACKLOG);
     r->only_late = rescan;
     for (size_t i = 0; i < SHARDS; i++)
-        r->shards[i] = rescan ? n->published[i] != 0 : n->fresh[i];
+        r->shards[i] = rescan ? n->leases.fence[i] != 0 : n->fresh[i];
     if (rescan)
         n->rescan_due_mono_ms = node_mono(n) + RESCAN_MS;
     else
@@ -260,6 +265,7 @@ struct node *node_join(uint64_t id, uint32_t host)
     n->keep.happen = keep;
     n->pump.happen = pump;
     member_init(&n->member, id);
+    n->leases.looked_until_mono_ms = INT64_MAX; /* looks at changes are not modelled */
     n->rescan_due_mono_ms = node_mono(n) + below(RESCAN_MS);
     happens_at(&n->turn, w.now_ms + below(STEP_MS));
     happens_at(&n->keep, w.now_ms + below(STEP_MS));

@@ -1,15 +1,16 @@
 /* Many nodes that share one database, in virtual time: each makes the real decisions of
- * store/nodes/shards.h by a clock of its own; the database is a model that keeps the rules at that
- * header's head. One seed is one run; one thread; nothing here asks the machine for time or chance.
- * docs/simulation.md says what is modelled and what is checked. */
+ * store/nodes/shards.h by a clock of its own, and asks its leases as delivery/ does; the database
+ * is a model that keeps the rules at that header's head. One seed is one run; one thread; nothing
+ * here asks the machine for time or chance. docs/simulation.md says what is modelled and what is
+ * checked. */
 #pragma once
 
 #include "../timeline.h"
 
 #include "base/check.h"
 #include "base/env.h"
+#include "store/leases.h"
 #include "store/nodes/handoff.h"
-#include "store/nodes/shards.h"
 
 #include <stdbool.h>
 
@@ -160,9 +161,8 @@ struct node {
     struct moment turn, keep, pump;
     int64_t turn_due_mono_ms, rescan_due_mono_ms, leave_by_mono_ms;
     int64_t heard_mono_ms; /* when the last look for what is handed over that succeeded was sent */
-    int64_t published[SHARDS]; /* fences that lanes are made under */
-    bool fresh[SHARDS];        /* claimed: what waits in it was not looked for yet */
-    int32_t busy[SHARDS];
+    struct leases leases;
+    bool fresh[SHARDS];              /* claimed: what waits in it was not looked for yet */
     int64_t started_mono_ms[SHARDS]; /* the last one */
     int64_t looked_ms;               /* when the database carried out the latest look */
     int64_t claim_looked_ms[SHARDS]; /* of the look that a claim followed from */
@@ -268,9 +268,13 @@ static inline bool one_in(int64_t n)
 {
     return below(n) == 0;
 }
+static inline lane_no lane_no_of(uint32_t lane)
+{
+    return lane_of(w.lane_apps[lane], LANE_SUCCESS);
+}
 static inline uint32_t shard_of_lane(uint32_t lane)
 {
-    return shard_of_app(w.lane_apps[lane]);
+    return leases_shard(lane_no_of(lane));
 }
 
 /* --- planted bugs (plants.c) -------------------------------------------------------------------
