@@ -26,6 +26,54 @@ void store_warn_of_clock(int64_t last_accepted_ms, int64_t received_ms)
                     LOG_C("why", "the clock was put back"));
 }
 
+/* --- events ----------------------------------------------------------------------------------- */
+
+void store_set_waiting_most(struct store *s, int64_t waiting_most)
+{
+    atomic_store(&s->waiting_most, waiting_most ? waiting_most : LIMIT_CALLBACKS_WAITING);
+}
+
+void store_intake_ended(struct store *s, const struct intake_batch *batch)
+{
+    atomic_fetch_sub(&s->queued_events, (long long)batch->count);
+    atomic_fetch_sub(&s->queued_bytes, (long long)batch->bytes);
+}
+
+void store_count_refusal(struct store *s, enum store_refusal refusal)
+{
+    atomic_fetch_add(&s->refused[refusal], 1);
+}
+
+bool store_queue_is_full(const struct store *s, const struct intake_batch *submitted)
+{
+    long long queued = atomic_load(&s->queued_bytes);
+    return queued > LIMIT_STORE_QUEUED_BYTES &&
+           (!submitted || queued > (long long)submitted->bytes);
+}
+
+void store_fail(struct store *s, const char *why)
+{
+    if (!atomic_exchange(&s->failed, true))
+        log_error("store_failed", LOG_C("why", why ? why : "unknown"));
+}
+
+/* Counts the batch before it is judged, so that of many submitted at once some are refused. */
+static bool refuse_if_full(struct store *s, struct intake_batch *batch)
+{
+    if (!s->ops->judge)
+        return false;
+    atomic_fetch_add(&s->queued_events, (long long)batch->count);
+    atomic_fetch_add(&s->queued_bytes, (long long)batch->bytes);
+    enum store_refusal refusal = s->ops->judge(s, batch);
+    if (refusal == STORE_TAKES)
+        return false;
+    store_intake_ended(s, batch);
+    store_count_refusal(s, refusal);
+    batch->status = refusal == STORE_REFUSES_FAILED ? STORE_FAILED : STORE_BUSY;
+    executor_post(batch->reply_to, &batch->done);
+    return true;
+}
+
 void store_submit(struct store *s, struct intake_batch *batch)
 {
     check_request(s, &batch->done, batch->reply_to);
@@ -38,8 +86,11 @@ void store_submit(struct store *s, struct intake_batch *batch)
         ASSERT(c->event_id.p != NULL && c->event_id.n > 0);
         ASSERT(c->panelist_id.p != NULL || c->type == EVENT_OFFER_COMPLETION_REVERSED);
     }
-    s->ops->request(s, REQUEST_INTAKE, batch);
+    if (!refuse_if_full(s, batch))
+        s->ops->request(s, REQUEST_INTAKE, batch);
 }
+
+/* --- other requests --------------------------------------------------------------------------- */
 
 void store_record(struct store *s, struct outcome_batch *batch)
 {
@@ -252,13 +303,29 @@ void store_look(struct store *s)
 enum store_refusal store_get_refusal(struct store *s)
 {
     CHECK_MAGIC(s, STORE_MAGIC);
+    if (s->ops->judge)
+        return s->ops->judge(s, NULL);
     return s->ops->refusal ? s->ops->refusal(s) : STORE_TAKES;
 }
 
 void store_get_numbers(struct store *s, struct store_numbers *ret)
 {
     CHECK_MAGIC(s, STORE_MAGIC);
+    /* read first, so that an event that leaves the queue meanwhile is counted twice and not never
+     */
+    long long events = atomic_load(&s->queued_events), bytes = atomic_load(&s->queued_bytes);
     s->ops->numbers(s, ret);
+    if (!s->ops->judge)
+        return;
+    ret->events_queued = events;
+    ret->queued_bytes = bytes;
+    ret->queued_most_bytes = LIMIT_STORE_QUEUED_BYTES;
+    ret->waiting_most = atomic_load(&s->waiting_most);
+    for (size_t i = 0; i < STORE_REFUSALS; i++)
+        ret->refused[i] = atomic_load(&s->refused[i]);
+    ret->refusal = s->ops->judge(s, NULL);
+    ret->accepting = ret->refusal == STORE_TAKES;
+    ret->failed = ret->refusal == STORE_REFUSES_FAILED;
 }
 
 size_t store_get_clusters(struct store *s, struct cluster_state *ret)
@@ -285,6 +352,7 @@ void store_set_bounds(struct store *s, const struct store_bounds *bounds)
     ASSERT(bounds->retention.bodies_days > 0 && bounds->retention.attempts_days > 0 &&
            bounds->retention.panelists_days > 0);
     ASSERT(bounds->waiting_most >= 0 && bounds->disk_reserve_bytes >= 0);
+    store_set_waiting_most(s, bounds->waiting_most);
     if (s->ops->set_bounds)
         s->ops->set_bounds(s, bounds);
 }

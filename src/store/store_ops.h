@@ -4,6 +4,8 @@
 
 #include "store/store.h"
 
+#include <stdatomic.h>
+
 /* --- operations ------------------------------------------------------------------------------ */
 
 /* Every kind of request: its struct, whether the struct has an account_no (else NONE), and its
@@ -46,13 +48,19 @@ enum request_kind {
  * holds for the slots. */
 struct store_ops {
     void (*request)(struct store *s, enum request_kind kind, void *what);
-    /* The next five are NULL in a store that one process has alone. */
+    /* Why events are refused. submitted: a batch that is counted in queued_events and queued_bytes
+     * already; the bounds apply to the others, because otherwise a request larger than a bound
+     * could never be accepted. NULL: any request that comes next.
+     * The slot is NULL in a store that hands batches to other stores, which judge them. */
+    enum store_refusal (*judge)(struct store *s, const struct intake_batch *submitted);
+    /* The next four are NULL in a store that one process has alone. */
     struct leases *(*leases)(struct store *s);
     void (*watch)(struct store *s, struct store_watcher *watcher);
     void (*ask)(struct store *s, struct store_question *question);
     void (*answer)(struct store *s, uint32_t app_no, int64_t question, struct str answer);
+    /* NULL: there is one cluster */
     void (*place)(struct store *s, uint32_t account_no, uint32_t app_no, uint32_t cluster);
-    enum store_refusal (*refusal)(struct store *s); /* NULL: the store never refuses */
+    enum store_refusal (*refusal)(struct store *s); /* NULL: judge decides, or nothing is refused */
     void (*look)(struct store *s);                  /* NULL: it does not look at a disk */
     void (*numbers)(struct store *s, struct store_numbers *ret);
     size_t (*clusters)(struct store *s, struct cluster_state *ret);         /* NULL: none */
@@ -69,7 +77,23 @@ struct store_ops {
 struct store {
     uint32_t magic;
     const struct store_ops *ops;
+    /* Only where ops->judge is set: */
+    atomic_llong queued_events, queued_bytes; /* submitted, and not decided yet */
+    atomic_llong refused[STORE_REFUSALS];     /* requests */
+    atomic_llong waiting_most;                /* callbacks that may wait */
+    atomic_bool failed;                       /* the store has ended */
 };
+
+/* 0: the default. */
+void store_set_waiting_most(struct store *s, int64_t waiting_most);
+/* The batch is no longer queued: it is decided, or refused. */
+void store_intake_ended(struct store *s, const struct intake_batch *batch);
+void store_count_refusal(struct store *s, enum store_refusal refusal); /* of one request */
+/* submitted: as in store_ops.judge */
+bool store_queue_is_full(const struct store *s, const struct intake_batch *submitted);
+/* Ends the store: nothing more is recorded, and the process must end. Any thread. why may be
+ * NULL. */
+void store_fail(struct store *s, const char *why);
 
 /* --- parts of answers ------------------------------------------------------------------------ */
 

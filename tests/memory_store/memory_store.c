@@ -423,7 +423,7 @@ struct store *memory_store_open(struct env *env)
 {
     struct memory_store *m = xcalloc(1, sizeof *m);
     m->magic = MEMORY_STORE_MAGIC;
-    m->store = (struct store){STORE_MAGIC, &memory_ops};
+    m->store = (struct store){.magic = STORE_MAGIC, .ops = &memory_ops};
     m->env = env;
     ASSERT(pthread_mutex_init(&m->lock, NULL) == 0);
     env_random(env, m->secret.bytes, sizeof m->secret.bytes);

@@ -270,7 +270,7 @@ static const struct store_ops late_ops = {
 
 void late_store_open(struct sim *sim)
 {
-    sim->late = (struct late_store){.store = {STORE_MAGIC, &late_ops}, .sim = sim};
+    sim->late = (struct late_store){.store = {.magic = STORE_MAGIC, .ops = &late_ops}, .sim = sim};
     sim->shards = xcalloc(sim->shard_count, sizeof(struct shard));
     for (size_t i = 0; i < sim->shard_count; i++)
         sim->shards[i].store = memory_store_open(&sim->env);

@@ -196,7 +196,7 @@ struct world *world_open(size_t loops, const char *schedule)
     w->mono_ms = WORLD_START_MONO_MS;
     w->loop_count = loops;
     w->answer = world_ok;
-    w->store = (struct store){STORE_MAGIC, &world_ops};
+    w->store = (struct store){.magic = STORE_MAGIC, .ops = &world_ops};
     rng_seed(&w->rng, 1);
     struct dispatcher_runtime *runtimes[WORLD_LOOPS_MAX];
     for (size_t i = 0; i < loops; i++) {

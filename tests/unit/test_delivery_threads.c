@@ -233,7 +233,7 @@ static struct store *open_store(struct running *r, const char *directory)
     char *why = NULL;
     struct sqlite_store_options options = {
         .directory = directory, .disk = disk_real(), .env = env_real()};
-    r->store.store = (struct store){STORE_MAGIC, &threaded_ops};
+    r->store.store = (struct store){.magic = STORE_MAGIC, .ops = &threaded_ops};
     r->store.loop = r->loops[LOOPS];
     r->store.inner = directory ? sqlite_store_open(&options, &why) : memory_store_open(env_real());
     if (!r->store.inner) {

@@ -51,7 +51,7 @@ static void answer_report(struct store *s, enum request_kind kind, void *what)
 static struct reporting_store reporting_store(enum store_status status)
 {
     static const struct store_ops ops = {.request = answer_report};
-    return (struct reporting_store){.store = {STORE_MAGIC, &ops}, .status = status};
+    return (struct reporting_store){.store = {.magic = STORE_MAGIC, .ops = &ops}, .status = status};
 }
 
 static void open_with_three_partners(struct fixture *f)

@@ -241,7 +241,7 @@ struct store *clusters_store_open(const struct clusters_store_options *options, 
 {
     struct clusters *c = xcalloc(1, sizeof *c);
     ASSERT(options->uri_count > 0 && options->uri_count <= CLUSTERS_MOST);
-    c->store = (struct store){STORE_MAGIC, &clusters_ops};
+    c->store = (struct store){.magic = STORE_MAGIC, .ops = &clusters_ops};
     c->magic = CLUSTERS_MAGIC;
     c->options = *options;
     c->bounds = (struct store_bounds){.retention = options->each.retention,

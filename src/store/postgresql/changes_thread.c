@@ -63,11 +63,11 @@ static void end_group(struct postgresql_store *s, struct request_list *group,
 {
     while (group->first) {
         struct request *r = request_list_take(group);
-        pg_intake_ended(s, r->what);
+        store_intake_ended(&s->store, r->what);
         if (status == STORE_OK)
             timing_add_since(&s->numbers.timings[STORE_TIME_ACCEPT], r->asked_us);
         else if (status != STORE_FAILED)
-            atomic_fetch_add(&s->numbers.refused[STORE_REFUSES_DATABASE], 1);
+            store_count_refusal(&s->store, STORE_REFUSES_DATABASE);
         request_finish(r, status);
     }
     pg_side_hand_over(s, &s->changes);
@@ -190,8 +190,8 @@ void pg_changes_refuse_old(struct postgresql_store *s)
             continue;
         }
         if (r->kind == REQUEST_INTAKE) {
-            pg_intake_ended(s, r->what);
-            atomic_fetch_add(&s->numbers.refused[STORE_REFUSES_DATABASE], 1);
+            store_intake_ended(&s->store, r->what);
+            store_count_refusal(&s->store, STORE_REFUSES_DATABASE);
         }
         request_finish(r, STORE_BUSY);
     }

@@ -247,9 +247,10 @@ static void tend_aside(struct recorder *rec)
     if (rec->aside.count == 0)
         return;
     if (give_up_ms && now >= give_up_ms)
-        pg_store_fail(s, "the database refuses outcomes, and the daemon is to stop: what it could"
-                         " not record is done again after the next start");
-    if (give_up_ms || atomic_load(&s->numbers.failed) || now >= rec->due_mono_ms)
+        store_fail(&s->store,
+                   "the database refuses outcomes, and the daemon is to stop: what it could"
+                   " not record is done again after the next start");
+    if (give_up_ms || atomic_load(&s->store.failed) || now >= rec->due_mono_ms)
         retry_aside(rec);
 }
 

@@ -6,49 +6,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* --- refusing --------------------------------------------------------------------------------- */
+/* --- requests --------------------------------------------------------------------------------- */
 
-/* submitted: a batch that is already counted in the queue; may be NULL. The bounds apply to what
- * was there before: a single request is accepted whatever its size, because otherwise one larger
- * than a bound could never be. */
-static enum store_refusal judge(struct postgresql_store *s, const struct intake_batch *submitted)
+static enum store_refusal pg_judge(struct store *store, const struct intake_batch *submitted)
 {
-    long long own = submitted ? (long long)submitted->count : 0;
-    long long own_bytes = submitted ? (long long)submitted->bytes : 0;
-    long long queued_bytes = atomic_load(&s->numbers.queued_bytes);
+    struct postgresql_store *s = postgresql_store_of(store);
     struct pg_numbers *n = &s->numbers;
-    long long queued = atomic_load(&n->queued_events);
-    if (atomic_load(&n->failed))
+    long long own = submitted ? (long long)submitted->count : 0;
+    long long queued = atomic_load(&store->queued_events);
+    if (atomic_load(&store->failed))
         return STORE_REFUSES_FAILED;
     if (atomic_load(&n->away) || pg_room_is_none(&n->room))
         return STORE_REFUSES_DATABASE;
-    if (atomic_load(&n->pending) + queued - own > atomic_load(&s->waiting_most))
+    if (atomic_load(&n->pending) + queued - own > atomic_load(&store->waiting_most))
         return STORE_REFUSES_WAITING;
-    if (queued_bytes > LIMIT_STORE_QUEUED_BYTES && queued_bytes > own_bytes)
-        return STORE_REFUSES_QUEUE;
-    return STORE_TAKES;
-}
-
-void pg_intake_ended(struct postgresql_store *s, const struct intake_batch *batch)
-{
-    atomic_fetch_sub(&s->numbers.queued_events, (long long)batch->count);
-    atomic_fetch_sub(&s->numbers.queued_bytes, (long long)batch->bytes);
-}
-
-/* --- requests --------------------------------------------------------------------------------- */
-
-static bool is_refused(struct postgresql_store *s, struct intake_batch *batch)
-{
-    atomic_fetch_add(&s->numbers.queued_events, (long long)batch->count);
-    atomic_fetch_add(&s->numbers.queued_bytes, (long long)batch->bytes);
-    enum store_refusal refusal = judge(s, batch);
-    if (refusal == STORE_TAKES)
-        return false;
-    pg_intake_ended(s, batch);
-    atomic_fetch_add(&s->numbers.refused[refusal], 1);
-    batch->status = refusal == STORE_REFUSES_FAILED ? STORE_FAILED : STORE_BUSY;
-    executor_post(batch->reply_to, &batch->done);
-    return true;
+    return store_queue_is_full(store, submitted) ? STORE_REFUSES_QUEUE : STORE_TAKES;
 }
 
 static struct queue *queue_of(struct postgresql_store *s, enum request_kind kind)
@@ -71,8 +43,7 @@ static struct queue *queue_of(struct postgresql_store *s, enum request_kind kind
 static void pg_request(struct store *store, enum request_kind kind, void *what)
 {
     struct postgresql_store *s = postgresql_store_of(store);
-    if (kind != REQUEST_INTAKE || !is_refused(s, what))
-        queue_post(queue_of(s, kind), request_new(kind, what));
+    queue_post(queue_of(s, kind), request_new(kind, what));
 }
 
 /* --- other nodes ------------------------------------------------------------------------------ */
@@ -98,16 +69,10 @@ static void pg_answer(struct store *store, uint32_t app_no, int64_t question, st
     questions_answer(postgresql_store_of(store), question, answer);
 }
 
-static enum store_refusal pg_refusal(struct store *store)
-{
-    return judge(postgresql_store_of(store), NULL);
-}
-
 static void pg_numbers_slot(struct store *store, struct store_numbers *ret)
 {
     struct postgresql_store *s = postgresql_store_of(store);
     struct pg_numbers *n = &s->numbers;
-    enum store_refusal refusal = judge(s, NULL);
     int64_t pending = atomic_load(&n->pending);
     *ret = (struct store_numbers){
         .events_accepted = atomic_load(&n->accepted),
@@ -117,9 +82,6 @@ static void pg_numbers_slot(struct store *store, struct store_numbers *ret)
         .oldest_pending_ms = pending > 0 ? atomic_load(&n->oldest_pending_ms) : 0,
         .last_accepted_ms = atomic_load(&n->last_accepted_ms),
         .retention_clock_ms = atomic_load(&n->retention_clock_ms),
-        .queued_bytes = atomic_load(&n->queued_bytes),
-        .queued_most_bytes = LIMIT_STORE_QUEUED_BYTES,
-        .events_queued = atomic_load(&n->queued_events),
         .commits = atomic_load(&n->commits),
         .nodes = atomic_load(&s->nodes.alive),
         .shards = SHARDS,
@@ -129,16 +91,10 @@ static void pg_numbers_slot(struct store *store, struct store_numbers *ret)
         .outcomes_refused = atomic_load(&s->nodes.refused),
         .handed_over = atomic_load(&s->nodes.handed_over),
         .node_name = s->nodes.name,
-        .refusal = refusal,
         .statements_refused = atomic_load(&n->refusals.count),
         .outcomes_set_aside = atomic_load(&n->set_aside),
-        .waiting_most = atomic_load(&s->waiting_most),
-        .accepting = refusal == STORE_TAKES,
-        .failed = refusal == STORE_REFUSES_FAILED,
     };
     ret->statement_refused_ms = refusals_last(&n->refusals, ret->sqlstate);
-    for (size_t i = 0; i < STORE_REFUSALS; i++)
-        ret->refused[i] = atomic_load(&n->refused[i]);
     for (size_t i = 0; i < STORE_TIMINGS; i++)
         timing_get(&n->timings[i], &ret->timings[i]);
     pg_replica_get_numbers(s->replica, ret);
@@ -150,7 +106,7 @@ static size_t pg_clusters(struct store *store, struct cluster_state *ret)
     pthread_mutex_lock(&s->watch.mutex);
     *ret = s->watch.seen;
     pthread_mutex_unlock(&s->watch.mutex);
-    if (judge(s, NULL) == STORE_REFUSES_DATABASE)
+    if (pg_judge(store, NULL) == STORE_REFUSES_DATABASE)
         *ret = cluster_state_away(0, store_refusal_text(STORE_REFUSES_DATABASE));
     return 1;
 }
@@ -177,7 +133,7 @@ static void visit_object(void *context, const PGresult *r)
 static void must_be_fine(struct postgresql_store *s, enum pg_fate fate)
 {
     if (fate != PG_OK)
-        pg_store_fail(s, buf_c(&s->keeper.why));
+        store_fail(&s->store, buf_c(&s->keeper.why));
 }
 
 static void pg_visit_objects(struct store *store, object_visitor visit, void *context)
@@ -218,8 +174,6 @@ static void pg_set_bounds(struct store *store, const struct store_bounds *bounds
 {
     struct postgresql_store *s = postgresql_store_of(store);
     retention_share(&s->retention, &bounds->retention);
-    atomic_store(&s->waiting_most,
-                 bounds->waiting_most ? bounds->waiting_most : LIMIT_CALLBACKS_WAITING);
     atomic_store(&s->house_asked, true);
 }
 
@@ -347,7 +301,7 @@ static const struct store_ops postgresql_ops = {
     .watch = pg_watch,
     .ask = pg_ask,
     .answer = pg_answer,
-    .refusal = pg_refusal,
+    .judge = pg_judge,
     .numbers = pg_numbers_slot,
     .clusters = pg_clusters,
     .hash_secret = pg_hash_secret,
@@ -408,15 +362,14 @@ struct store *postgresql_store_open(const struct postgresql_store_options *optio
 {
     struct postgresql_store *s = xcalloc(1, sizeof *s);
     struct hash_secret fresh;
-    s->store = (struct store){STORE_MAGIC, &postgresql_ops};
+    s->store = (struct store){.magic = STORE_MAGIC, .ops = &postgresql_ops};
     s->magic = POSTGRESQL_STORE_MAGIC;
     s->env = options->env;
     s->uri = xstrdup(options->uri);
     retention_share(&s->retention, &options->retention);
     snprintf(s->nodes.name, sizeof s->nodes.name, "%s",
              options->node_name ? options->node_name : "");
-    atomic_init(&s->waiting_most,
-                options->waiting_most ? options->waiting_most : LIMIT_CALLBACKS_WAITING);
+    store_set_waiting_most(&s->store, options->waiting_most);
     init_parts(s);
     s->replica = pg_replica_new(options->replica_uri, s->uri, options->replica_lag_most_ms);
     env_random(s->env, fresh.bytes, sizeof fresh.bytes);

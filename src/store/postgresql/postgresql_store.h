@@ -46,11 +46,9 @@ struct pg_numbers {         /* pg_numbers.c */
     uint64_t begun;
     atomic_llong accepted, pending, delivered, dead;
     atomic_llong oldest_pending_ms; /* read by the keeper */
-    atomic_llong queued_events, queued_bytes, commits, last_accepted_ms, retention_clock_ms;
+    atomic_llong commits, last_accepted_ms, retention_clock_ms;
     struct timing timings[STORE_TIMINGS];
-    atomic_llong refused[STORE_REFUSALS];
-    atomic_bool away;   /* the database cannot be written now */
-    atomic_bool failed; /* the store has ended */
+    atomic_bool away; /* the database cannot be written now */
     struct pg_room room;
     struct pg_refusals refusals;
     atomic_llong set_aside; /* outcomes that wait because the database refused them */
@@ -138,7 +136,6 @@ struct postgresql_store {
     char *uri;
     struct pg_hosts hosts;
     struct shared_retention retention;
-    atomic_llong waiting_most;
     atomic_bool house_asked;     /* the keeper is to drop old partitions at once */
     struct pg_identity identity; /* of the database, with the secret of all hashes */
     /* Of the first cluster: the others' records, each used by the thread that opens it. */
@@ -180,16 +177,12 @@ enum store_status pg_try_read(struct postgresql_store *s, struct pg *pg, pg_work
 /* pg_connect, for what no request waits for: not while the database is away and the time for
  * stopping is over. */
 MUST_CHECK bool pg_store_connect(struct postgresql_store *s, struct pg *pg);
-void pg_store_fail(struct postgresql_store *s, const char *why);
 void pg_store_note_away(struct postgresql_store *s, const struct pg *pg, bool away);
 /* Commits, and counts the commit. */
 enum pg_fate pg_sync_commit(struct postgresql_store *s, struct pg *pg);
 void pg_side_owe(struct pg_side *side, struct callback *c);
 void pg_side_drop_owed(struct pg_side *side);
 void pg_side_hand_over(struct postgresql_store *s, struct pg_side *side);
-
-/* postgresql_store.c: the batch is no longer queued. */
-void pg_intake_ended(struct postgresql_store *s, const struct intake_batch *batch);
 
 /* pg_numbers.c: around a transaction that writes at most so many events or outcomes; added NULL:
  * nothing was committed, or the commit is in doubt */

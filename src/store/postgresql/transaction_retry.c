@@ -23,12 +23,6 @@
 
 #include <stdlib.h>
 
-void pg_store_fail(struct postgresql_store *s, const char *why)
-{
-    if (!atomic_exchange(&s->numbers.failed, true))
-        log_error("store_failed", LOG_C("why", why));
-}
-
 void pg_store_note_away(struct postgresql_store *s, const struct pg *pg, bool away)
 {
     if (atomic_exchange(&s->numbers.away, away) == away)
@@ -155,13 +149,14 @@ enum store_status pg_try_write(struct postgresql_store *s, struct pg_side *side,
     side->own_no = 0;
     for (;; t.failures++) {
         bool over = t.failures > 0 && is_over(s);
-        if (atomic_load(&s->numbers.failed))
+        if (atomic_load(&s->store.failed))
             return STORE_FAILED;
         if (may_refuse && !side->unknown && (over || is_hopeless(s, side, t.failures)))
             return STORE_BUSY;
         if (over) {
-            pg_store_fail(s, "the database does not answer or has no room, and the daemon is to"
-                             " stop: what it could not record is done again after the next start");
+            store_fail(&s->store,
+                       "the database does not answer or has no room, and the daemon is to"
+                       " stop: what it could not record is done again after the next start");
             return STORE_FAILED;
         }
         if (t.failures > 0)
@@ -185,7 +180,7 @@ enum store_status pg_try_read(struct postgresql_store *s, struct pg *pg, pg_work
     int64_t begin_ms = env_mono_ms(env_real());
     for (int refusals = 0;;) {
         bool reached;
-        if (atomic_load(&s->numbers.failed))
+        if (atomic_load(&s->store.failed))
             return STORE_FAILED;
         enum pg_fate fate = try_once(s, pg, work, what, &reached);
         if (fate == PG_OK)

@@ -62,7 +62,7 @@ static void look_at_directory(struct sqlite_store *s)
             log_info("store_directory_back");
     }
     if (state == DIRECTORY_TAKEN_OVER)
-        sqlite_store_fail(s, why);
+        store_fail(&s->store, why);
     free(why);
 }
 
@@ -95,21 +95,14 @@ static bool journal_is_stuck(struct sqlite_store *s)
     return at != 0 && env_mono_ms(s->env) - at < STUCK_MS;
 }
 
-/* A single request is accepted whatever its size, because otherwise it could never be. */
-static bool queue_is_full(const struct sqlite_store *s, const struct intake_batch *submitted)
+enum store_refusal admission_judge(struct store *store, const struct intake_batch *submitted)
 {
-    long long queued = atomic_load(&s->numbers.queued_bytes);
-    return queued > LIMIT_STORE_QUEUED_BYTES &&
-           (!submitted || queued > (long long)submitted->bytes);
-}
-
-enum store_refusal admission_judge(struct sqlite_store *s, const struct intake_batch *submitted)
-{
+    struct sqlite_store *s = sqlite_store_of(store);
     const struct numbers *n = &s->numbers;
     const struct admission *b = &s->admission;
     long long memtable = atomic_load(&n->memtable_events);
-    bool full = queue_is_full(s, submitted);
-    if (atomic_load(&n->failed))
+    bool full = store_queue_is_full(store, submitted);
+    if (atomic_load(&store->failed))
         return STORE_REFUSES_FAILED;
     if (atomic_load(&b->directory_away))
         return STORE_REFUSES_DIRECTORY;
@@ -121,7 +114,7 @@ enum store_refusal admission_judge(struct sqlite_store *s, const struct intake_b
     if ((int64_t)journal_live_bytes(s->journal) > b->journal_most_bytes ||
         (!submitted && journal_is_stuck(s)))
         return STORE_REFUSES_JOURNAL;
-    if (atomic_load(&n->pending) + memtable > atomic_load(&b->waiting_most))
+    if (atomic_load(&n->pending) + memtable > atomic_load(&store->waiting_most))
         return STORE_REFUSES_WAITING;
     return full ? STORE_REFUSES_QUEUE : STORE_TAKES;
 }
@@ -130,9 +123,4 @@ bool admission_refuses_change(const struct sqlite_store *s, const struct request
 {
     return atomic_load(&s->admission.directory_away) && r->decided == 0 &&
            request_work(r->kind) == WORK_CHANGE;
-}
-
-void admission_count(struct sqlite_store *s, enum store_refusal refusal)
-{
-    atomic_fetch_add(&s->admission.refused[refusal], 1);
 }

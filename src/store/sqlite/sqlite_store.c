@@ -2,7 +2,6 @@
 #include "store/sqlite/sqlite_store.h"
 
 #include "base/alloc.h"
-#include "base/log.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -11,25 +10,9 @@
 
 /* --- requests --------------------------------------------------------------------------------- */
 
-static bool is_refused(struct sqlite_store *s, struct intake_batch *batch)
-{
-    atomic_fetch_add(&s->numbers.queued_events, (long long)batch->count);
-    atomic_fetch_add(&s->numbers.queued_bytes, (long long)batch->bytes);
-    enum store_refusal refusal = admission_judge(s, batch);
-    if (refusal == STORE_TAKES)
-        return false;
-    writer_intake_ended(s, batch);
-    admission_count(s, refusal);
-    batch->status = refusal == STORE_REFUSES_FAILED ? STORE_FAILED : STORE_BUSY;
-    executor_post(batch->reply_to, &batch->done);
-    return true;
-}
-
 static void sqlite_request(struct store *store, enum request_kind kind, void *what)
 {
     struct sqlite_store *s = sqlite_store_of(store);
-    if (kind == REQUEST_INTAKE && is_refused(s, what))
-        return;
     if (sqlite_reads(kind))
         atomic_fetch_add(&s->open_reads, 1);
     struct request *r = request_new(kind, what);
@@ -41,11 +24,6 @@ static void sqlite_request(struct store *store, enum request_kind kind, void *wh
                r);
 }
 
-static enum store_refusal sqlite_refusal(struct store *store)
-{
-    return admission_judge(sqlite_store_of(store), NULL);
-}
-
 static void sqlite_look(struct store *store)
 {
     admission_measure(sqlite_store_of(store));
@@ -55,8 +33,6 @@ static void sqlite_numbers(struct store *store, struct store_numbers *ret)
 {
     struct sqlite_store *s = sqlite_store_of(store);
     struct numbers *n = &s->numbers;
-    long long queued = atomic_load(&n->queued_events), memtable = atomic_load(&n->memtable_events);
-    enum store_refusal refusal = admission_judge(s, NULL);
     long long cache_bytes = 0;
     for (size_t i = 0; i < CACHES; i++)
         cache_bytes += atomic_load(&n->cache_bytes[i]);
@@ -68,22 +44,15 @@ static void sqlite_numbers(struct store *store, struct store_numbers *ret)
         .oldest_pending_ms = atomic_load(&n->oldest_pending_ms),
         .last_accepted_ms = atomic_load(&n->last_accepted_ms),
         .retention_clock_ms = atomic_load(&n->retention_clock_ms),
-        .events_queued = queued,
-        .queued_bytes = atomic_load(&n->queued_bytes),
-        .queued_most_bytes = LIMIT_STORE_QUEUED_BYTES,
-        .memtable_events = memtable,
+        .memtable_events = atomic_load(&n->memtable_events),
         .journal_bytes = (int64_t)journal_live_bytes(s->journal),
         .page_cache_bytes = cache_bytes,
         .memtable_bytes = atomic_load(&n->memtable_bytes),
         .filter_bytes = atomic_load(&n->filter_bytes),
         .mapped_filter_bytes = atomic_load(&n->mapped_filter_bytes),
-        .refusal = refusal,
         .disk_free_bytes = atomic_load(&s->admission.free_bytes),
         .disk_reserve_bytes = atomic_load(&s->admission.reserve_now_bytes),
-        .waiting_most = atomic_load(&s->admission.waiting_most),
         .journal_most_bytes = s->admission.journal_most_bytes,
-        .accepting = refusal == STORE_TAKES,
-        .failed = refusal == STORE_REFUSES_FAILED,
     };
     scrub_get_numbers(s->scrub, ret);
     for (size_t i = 0; i < STORE_TIMINGS; i++)
@@ -91,8 +60,6 @@ static void sqlite_numbers(struct store *store, struct store_numbers *ret)
     const struct timing_numbers *commit = &ret->timings[STORE_TIME_COMMIT];
     for (size_t i = 0; i < TIMING_BUCKETS; i++)
         ret->commits += commit->counts[i];
-    for (size_t i = 0; i < STORE_REFUSALS; i++)
-        ret->refused[i] = atomic_load(&s->admission.refused[i]);
 }
 
 static void sqlite_set_bounds(struct store *store, const struct store_bounds *bounds)
@@ -100,8 +67,6 @@ static void sqlite_set_bounds(struct store *store, const struct store_bounds *bo
     struct sqlite_store *s = sqlite_store_of(store);
     struct admission *b = &s->admission;
     retention_share(&s->retention, &bounds->retention);
-    atomic_store(&b->waiting_most,
-                 bounds->waiting_most ? bounds->waiting_most : LIMIT_CALLBACKS_WAITING);
     atomic_store(&b->reserve_bytes, bounds->disk_reserve_bytes);
     atomic_store(&b->next_look_mono_ms, 0);
     queue_post(&s->to_applier, request_new(REQUEST_PURGE, NULL));
@@ -198,12 +163,6 @@ void store_thread_begin(const char *name, int nicer)
         (void)setpriority(PRIO_PROCESS, self, getpriority(PRIO_PROCESS, self) + nicer);
 }
 
-void sqlite_store_fail(struct sqlite_store *s, const char *why)
-{
-    if (!atomic_exchange(&s->numbers.failed, true))
-        log_error("store_failed", LOG_C("why", why ? why : "unknown"));
-}
-
 static void sqlite_start(struct store *store, struct owed_sink *sink)
 {
     struct sqlite_store *s = sqlite_store_of(store);
@@ -282,7 +241,7 @@ static void sqlite_close(struct store *store)
         stop_thread(&s->to_pages, s->pages_thread);
         stop_readers(&s->to_reads, s->readers);
         stop_readers(&s->to_scans, s->scanners);
-        if (!atomic_load(&s->numbers.failed) && applier_checkpoint(s, true))
+        if (!atomic_load(&s->store.failed) && applier_checkpoint(s, true))
             scrub_note_clean(s->scrub);
     }
     free_store(s);
@@ -290,7 +249,7 @@ static void sqlite_close(struct store *store)
 
 static const struct store_ops sqlite_ops = {
     .request = sqlite_request,
-    .refusal = sqlite_refusal,
+    .judge = admission_judge,
     .look = sqlite_look,
     .numbers = sqlite_numbers,
     .set_bounds = sqlite_set_bounds,
@@ -305,7 +264,7 @@ static const struct store_ops sqlite_ops = {
 struct store *sqlite_store_open(const struct sqlite_store_options *options, char **ret_why)
 {
     struct sqlite_store *s = xcalloc(1, sizeof *s);
-    s->store = (struct store){STORE_MAGIC, &sqlite_ops};
+    s->store = (struct store){.magic = STORE_MAGIC, .ops = &sqlite_ops};
     s->magic = SQLITE_STORE_MAGIC;
     s->env = options->env;
     s->disk = options->disk;
@@ -318,8 +277,7 @@ struct store *sqlite_store_open(const struct sqlite_store_options *options, char
     atomic_init(&s->admission.reserve_bytes, options->disk_reserve_bytes);
     s->admission.journal_most_bytes =
         options->journal_most_bytes ? options->journal_most_bytes : LIMIT_JOURNAL_BYTES;
-    atomic_init(&s->admission.waiting_most,
-                options->waiting_most ? options->waiting_most : LIMIT_CALLBACKS_WAITING);
+    store_set_waiting_most(&s->store, options->waiting_most);
     s->checkpoint_pages = CHECKPOINT_PAGES;
     if (options->checkpoint_pages)
         s->checkpoint_pages = options->checkpoint_pages;

@@ -57,26 +57,22 @@ enum cache {
 };
 
 struct numbers {
-    atomic_llong accepted, delivered, dead, pending, oldest_pending_ms, queued_events,
-        last_accepted_ms, retention_clock_ms, queued_bytes, memtable_events, memtable_bytes,
-        filter_bytes, mapped_filter_bytes, bundle_known /* to look-ups of keys: bundle.h */,
-        cache_bytes[CACHES];
+    atomic_llong accepted, delivered, dead, pending, oldest_pending_ms, last_accepted_ms,
+        retention_clock_ms, memtable_events, memtable_bytes, filter_bytes, mapped_filter_bytes,
+        bundle_known /* to look-ups of keys: bundle.h */, cache_bytes[CACHES];
     struct timing timings[STORE_TIMINGS];
-    atomic_bool failed;  /* the store has ended */
     atomic_bool blocked; /* SQLite cannot be written now */
 };
 
 /* See admission.c. */
 struct admission {
     atomic_llong reserve_bytes; /* 0: depends on the disk's size */
-    atomic_llong waiting_most;
     int64_t journal_most_bytes;
     atomic_llong next_look_mono_ms, free_bytes, reserve_now_bytes;
     atomic_bool disk_low;
     atomic_bool directory_away; /* see store_directory.h */
     atomic_llong
         journal_stuck_mono_ms; /* when the writer last refused for lack of journal room; 0: never */
-    atomic_llong refused[STORE_REFUSALS];
 };
 
 /* Used by the writer thread only. */
@@ -167,9 +163,6 @@ static inline bool sqlite_reads(enum request_kind kind)
 #define APPLIER_NICER 10
 void store_thread_begin(const char *name, int nicer);
 
-/* Ends the store: nothing more is recorded, and the process must end. Any thread. */
-void sqlite_store_fail(struct sqlite_store *s, const char *why);
-
 /* writer_thread.c */
 void *writer_main(void *arg);
 /* writer_intake.c: decides the batch's items from r->decided on. True: all are decided; false: the
@@ -178,7 +171,6 @@ MUST_CHECK bool writer_intake(struct sqlite_store *s, struct request *r);
 /* True if the journal has room, without waiting, for the part of the batch that goes into this
  * group. */
 bool writer_intake_ready(struct sqlite_store *s, const struct request *r);
-void writer_intake_ended(struct sqlite_store *s, const struct intake_batch *batch);
 bool writer_group_is_full(const struct sqlite_store *s);
 /* An upper bound of the bytes of its records; 0: neither outcomes nor a change. */
 size_t writer_change_bytes_most(const struct request *r);
@@ -207,12 +199,11 @@ MUST_CHECK bool purge_run(struct apply *a, struct view *v, const struct store_re
 void admission_measure(struct sqlite_store *s);
 /* Whether so many bytes may be written without need: the reserve is left. */
 bool admission_has_room(struct sqlite_store *s, int64_t bytes);
-/* Whether queued events may stay queued; `submitted`: the batch counted last; NULL: in general. */
-enum store_refusal admission_judge(struct sqlite_store *s, const struct intake_batch *submitted);
+/* store_ops.judge */
+enum store_refusal admission_judge(struct store *store, const struct intake_batch *submitted);
 /* While the store's directory is away, nothing new is acknowledged: it might be lost. Outcomes are
  * recorded where the files are now. */
 bool admission_refuses_change(const struct sqlite_store *s, const struct request *r);
-void admission_count(struct sqlite_store *s, enum store_refusal refusal); /* for one request */
 
 /* page.c: a page that the page reader and the writer pass to each other */
 struct page_work;

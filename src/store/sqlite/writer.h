@@ -6,7 +6,7 @@
 
 static inline bool writer_has_failed(const struct sqlite_store *s)
 {
-    return atomic_load_explicit(&s->numbers.failed, memory_order_acquire);
+    return atomic_load_explicit(&s->store.failed, memory_order_acquire);
 }
 
 /* writer_freeze.c */

@@ -115,7 +115,7 @@ void writer_take_applied(struct sqlite_store *s, struct request *r)
     free(r);
     ASSERT(m == s->view.frozen);
     if (!good) {
-        sqlite_store_fail(s, s->apply.sql.why);
+        store_fail(&s->store, s->apply.sql.why);
         return; /* it stays: the journal has it and SQLite has not */
     }
     view_let_go_frozen(&s->view);

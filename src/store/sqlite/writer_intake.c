@@ -85,7 +85,7 @@ bool writer_intake(struct sqlite_store *s, struct request *r)
     if (r->decided < batch->count)
         return false;
     batch->status = STORE_OK;
-    writer_intake_ended(s, batch);
+    store_intake_ended(&s->store, batch);
     return true;
 }
 

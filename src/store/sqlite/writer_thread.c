@@ -26,18 +26,12 @@ void request_answer(struct sqlite_store *s, struct request *r, enum store_status
         atomic_fetch_sub(&s->open_reads, 1);
 }
 
-void writer_intake_ended(struct sqlite_store *s, const struct intake_batch *batch)
-{
-    atomic_fetch_sub(&s->numbers.queued_events, (long long)batch->count);
-    atomic_fetch_sub(&s->numbers.queued_bytes, (long long)batch->bytes);
-}
-
 static void writer_refuse(struct sqlite_store *s, struct intake_batch *batch,
                           enum store_refusal refusal)
 {
-    writer_intake_ended(s, batch);
+    store_intake_ended(&s->store, batch);
     batch->status = STORE_BUSY;
-    admission_count(s, refusal);
+    store_count_refusal(&s->store, refusal);
     if (refusal == STORE_REFUSES_JOURNAL)
         atomic_store(&s->admission.journal_stuck_mono_ms, env_mono_ms(s->env));
 }
@@ -81,7 +75,7 @@ static void commit_group(struct sqlite_store *s)
     struct writer *w = &s->writer;
     struct memtable *m = s->view.active;
     if (sql_failed(&s->view.lookup.sql))
-        sqlite_store_fail(s, s->view.lookup.sql.why);
+        store_fail(&s->store, s->view.lookup.sql.why);
     if (w->group.n > 0 && !writer_has_failed(s)) {
         int64_t begin_us = timing_now_us();
         struct journal_position end;
@@ -94,7 +88,7 @@ static void commit_group(struct sqlite_store *s)
             m->last_mono_ms = now_ms;
             timing_add_since(&s->numbers.timings[STORE_TIME_COMMIT], begin_us);
         } else {
-            sqlite_store_fail(s, journal_error(s->journal));
+            store_fail(&s->store, journal_error(s->journal));
         }
     }
     if (!writer_has_failed(s)) {
@@ -142,7 +136,8 @@ static void take_page(struct sqlite_store *s, struct request *r)
     switch (page_filter(s, r->page)) {
     case PAGE_DONE: request_answer(s, r, STORE_OK); break;
     case PAGE_FAILED:
-        sqlite_store_fail(s, "waiting callbacks cannot be read"); /* their loop would stand still */
+        store_fail(&s->store,
+                   "waiting callbacks cannot be read"); /* their loop would stand still */
         request_answer(s, r, STORE_FAILED);
         break;
     case PAGE_READ_AGAIN: queue_post(&s->to_pages, r); break;
@@ -176,7 +171,7 @@ static void take(struct sqlite_store *s, struct request *r)
         writer_take_applied(s, r);
     } else if (r->kind == REQUEST_APPLIER_FAILED) {
         free(r);
-        sqlite_store_fail(s, s->apply.sql.why);
+        store_fail(&s->store, s->apply.sql.why);
     } else if (r->kind == REQUEST_LEAVE) {
         s->writer.give_up_mono_ms = env_mono_ms(s->env) + STOP_PATIENCE_MS;
         free(r);
@@ -237,7 +232,7 @@ static void take_or_stall(struct sqlite_store *s, struct request *r)
 {
     bool stalls = writer_must_stall(s, r);
     if (stalls && writer_must_give_up(s, r))
-        sqlite_store_fail(s, "no room for what a stop had left to record");
+        store_fail(&s->store, "no room for what a stop had left to record");
     bool is_kept =
         r->kind == REQUEST_INTAKE || r->kind == REQUEST_OUTCOMES || r->kind == REQUEST_STOP;
     if (!stalls || writer_has_failed(s)) {
