@@ -126,7 +126,7 @@ void queue_init(struct queue *q)
 void queue_destroy(struct queue *q)
 {
     for (struct request *r; (r = request_list_take(&q->list)) != NULL;)
-        free(r); /* the applier's message to a writer that has stopped */
+        free(r); /* a message to a thread that has stopped */
     pthread_cond_destroy(&q->wake);
     pthread_mutex_destroy(&q->mutex);
 }

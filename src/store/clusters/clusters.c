@@ -193,9 +193,6 @@ static void close_part(struct clusters *c, size_t index)
     struct store *s = atomic_load(&p->store);
     if (s)
         store_close(s);
-    struct request_list left = queue_take_all(&p->to_keeper, 0);
-    while (left.first)
-        free(request_list_take(&left));
     queue_destroy(&p->to_keeper);
     free(p->why_away);
     free(c->uris[index]);

@@ -179,46 +179,38 @@ static void pg_set_bounds(struct store *store, const struct store_bounds *bounds
 
 /* --- start and stop --------------------------------------------------------------------------- */
 
-struct life {
-    struct queue *queue;
-    pthread_t *thread;
-    void *(*main)(void *arg);
-    void *arg;
-};
-
-/* In the order of stopping: threads that write first. Threads with a common queue are adjacent. */
-#define LIVES (5 + 2 * PG_READERS)
-static void list_lives(struct postgresql_store *s, struct life ret[LIVES])
+/* In the order of stopping: threads that write first. */
+static void list_threads(struct postgresql_store *s)
 {
-    *ret++ = (struct life){&s->to_changes, &s->changes_thread, pg_changes_main, s};
-    *ret++ = (struct life){&s->to_outcomes, &s->outcomes_thread, pg_outcomes_main, s};
-    *ret++ = (struct life){&s->to_pages, &s->pages_thread, pg_pages_main, s};
+    struct store_thread *t = s->threads;
+    *t++ = (struct store_thread){&s->to_changes, pg_changes_main, s, 0};
+    *t++ = (struct store_thread){&s->to_outcomes, pg_outcomes_main, s, 0};
+    *t++ = (struct store_thread){&s->to_pages, pg_pages_main, s, 0};
     for (size_t i = 0; i < PG_READERS; i++)
-        *ret++ = (struct life){&s->to_reads, &s->reads[i].thread, pg_reader_main, &s->reads[i]};
+        *t++ = (struct store_thread){&s->to_reads, pg_reader_main, &s->reads[i], 0};
     for (size_t i = 0; i < PG_READERS; i++)
-        *ret++ = (struct life){&s->to_scans, &s->scans[i].thread, pg_reader_main, &s->scans[i]};
-    *ret++ = (struct life){&s->to_keeper, &s->keeper_thread, pg_keeper_main, s};
-    *ret = (struct life){&s->to_nodes, &s->nodes_thread, pg_nodes_main, s};
+        *t++ = (struct store_thread){&s->to_scans, pg_reader_main, &s->scans[i], 0};
+    *t++ = (struct store_thread){&s->to_keeper, pg_keeper_main, s, 0};
+    *t++ = (struct store_thread){&s->to_nodes, pg_nodes_main, s, 0};
+    ASSERT(t == s->threads + PG_THREADS);
 }
 
-#define QUEUES 8
-static void list_queues(struct postgresql_store *s, struct queue *ret[QUEUES])
+static void for_each_queue(struct postgresql_store *s, void (*visit)(struct queue *q))
 {
-    struct queue *const all[QUEUES] = {&s->to_changes, &s->to_outcomes, &s->to_pages, &s->to_reads,
-                                       &s->to_scans,   &s->to_keeper,   &s->to_nodes, &s->nap};
-    memcpy(ret, all, sizeof all);
+    struct queue *const all[] = {&s->to_changes, &s->to_outcomes, &s->to_pages, &s->to_reads,
+                                 &s->to_scans,   &s->to_keeper,   &s->to_nodes, &s->nap};
+    for (size_t i = 0; i < ARRAY_LEN(all); i++)
+        visit(all[i]);
 }
 
 static void pg_start(struct store *store, struct owed_sink *sink)
 {
     struct postgresql_store *s = postgresql_store_of(store);
-    struct life lives[LIVES];
     ASSERT(!s->started);
     s->sink = sink;
     s->started = true;
-    list_lives(s, lives);
-    for (size_t i = 0; i < LIVES; i++)
-        ASSERT(pthread_create(lives[i].thread, NULL, lives[i].main, lives[i].arg) == 0);
+    list_threads(s);
+    store_threads_start(s->threads, PG_THREADS);
     pg_replica_start(s);
 }
 
@@ -237,7 +229,6 @@ static void free_side(struct pg_side *side)
 
 static void free_store(struct postgresql_store *s)
 {
-    struct queue *queues[QUEUES];
     free_side(&s->changes);
     free_side(&s->outcomes);
     pg_close(&s->pages);
@@ -250,9 +241,7 @@ static void free_store(struct postgresql_store *s)
     pg_replica_free(s->replica);
     pthread_mutex_destroy(&s->nodes.watching);
     questions_free(&s->questions);
-    list_queues(s, queues);
-    for (size_t i = 0; i < QUEUES; i++)
-        queue_destroy(queues[i]);
+    for_each_queue(s, queue_destroy);
     pthread_mutex_destroy(&s->numbers.mutex);
     pthread_mutex_destroy(&s->watch.mutex);
     pg_hosts_free(&s->hosts);
@@ -273,22 +262,9 @@ static void pg_stopping(struct store *store)
 static void pg_close_slot(struct store *store)
 {
     struct postgresql_store *s = postgresql_store_of(store);
-    struct life lives[LIVES];
-    list_lives(s, lives);
     pg_stopping(store);
-    /* any thread of a queue may take a stop request, so the threads of one queue stop together */
-    for (size_t i = 0, end; s->started && i < LIVES; i = end) {
-        for (end = i; end < LIVES && lives[end].queue == lives[i].queue; end++)
-            queue_post(lives[end].queue, request_new(REQUEST_STOP, NULL));
-        for (size_t j = i; j < end; j++)
-            ASSERT(pthread_join(*lives[j].thread, NULL) == 0);
-    }
-    struct queue *const unread[] = {&s->to_keeper, &s->to_nodes};
-    for (size_t i = 0; i < ARRAY_LEN(unread); i++) {
-        struct request_list left = queue_take_all(unread[i], 0);
-        while (left.first)
-            free(request_list_take(&left));
-    }
+    if (s->started)
+        store_threads_stop(s->threads, PG_THREADS);
     pg_replica_stop(s->replica);
     pg_nodes_leave(s);
     free_store(s);
@@ -322,7 +298,6 @@ static void init_connection(struct postgresql_store *s, struct pg *pg)
 
 static void init_parts(struct postgresql_store *s)
 {
-    struct queue *queues[QUEUES];
     pg_hosts_init(&s->hosts, s->uri);
     init_connection(s, &s->changes.pg);
     init_connection(s, &s->outcomes.pg);
@@ -339,9 +314,7 @@ static void init_parts(struct postgresql_store *s)
     }
     ASSERT(pthread_mutex_init(&s->nodes.watching, NULL) == 0);
     questions_init(&s->questions);
-    list_queues(s, queues);
-    for (size_t i = 0; i < QUEUES; i++)
-        queue_init(queues[i]);
+    for_each_queue(s, queue_init);
     pthread_mutex_init(&s->numbers.mutex, NULL);
     pthread_mutex_init(&s->watch.mutex, NULL);
     s->watch.seen = cluster_state_unknown(0);

@@ -21,8 +21,8 @@
 #include "store/postgresql/questions.h"
 #include "store/postgresql/replica.h"
 #include "store/postgresql/row_changes.h"
-#include "store/queue.h"
 #include "store/store_open.h"
+#include "store/store_thread.h"
 
 #include <stdatomic.h>
 
@@ -126,9 +126,9 @@ struct pg_reader {
     size_t number; /* 0 or 1 */
     bool is_scans;
     struct pg pg;
-    pthread_t thread;
 };
 
+#define PG_THREADS (5 + 2 * PG_READERS) /* without the replica's */
 struct postgresql_store {
     struct store store; /* the first member: its magic is the contract's */
     uint32_t magic;
@@ -153,7 +153,7 @@ struct postgresql_store {
     struct queue to_changes, to_outcomes, to_pages, to_reads, to_scans, to_keeper, to_nodes, nap;
     /* requests that the changes thread has taken from its queue and not begun */
     struct request_list changes_todo;
-    pthread_t changes_thread, outcomes_thread, pages_thread, keeper_thread, nodes_thread;
+    struct store_thread threads[PG_THREADS];
     bool started;
     atomic_llong give_up_mono_ms; /* when waiting for the database ends during a stop; 0: no stop */
     struct pg_numbers numbers;

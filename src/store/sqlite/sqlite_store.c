@@ -163,34 +163,37 @@ void store_thread_begin(const char *name, int nicer)
         (void)setpriority(PRIO_PROCESS, self, getpriority(PRIO_PROCESS, self) + nicer);
 }
 
+/* In the order of stopping: threads that write first. */
+static void list_threads(struct sqlite_store *s)
+{
+    struct store_thread *t = s->threads;
+    *t++ = (struct store_thread){&s->to_writer, writer_main, s, 0};
+    *t++ = (struct store_thread){&s->to_applier, applier_main, s, 0};
+    *t++ = (struct store_thread){&s->to_pages, pages_main, s, 0};
+    for (size_t i = 0; i < READERS; i++)
+        *t++ = (struct store_thread){&s->to_reads, reader_main, &s->readers[i], 0};
+    for (size_t i = 0; i < READERS; i++)
+        *t++ = (struct store_thread){&s->to_scans, reader_main, &s->scanners[i], 0};
+    ASSERT(t == s->threads + SQLITE_THREADS);
+}
+
 static void sqlite_start(struct store *store, struct owed_sink *sink)
 {
     struct sqlite_store *s = sqlite_store_of(store);
     ASSERT(!s->started);
     s->sink = sink;
     s->started = true;
-    ASSERT(pthread_create(&s->applier_thread, NULL, applier_main, s) == 0);
-    ASSERT(pthread_create(&s->writer_thread, NULL, writer_main, s) == 0);
-    ASSERT(pthread_create(&s->pages_thread, NULL, pages_main, s) == 0);
-    for (size_t i = 0; i < READERS; i++) {
-        ASSERT(pthread_create(&s->readers[i].thread, NULL, reader_main, &s->readers[i]) == 0);
-        ASSERT(pthread_create(&s->scanners[i].thread, NULL, reader_main, &s->scanners[i]) == 0);
-    }
+    list_threads(s);
+    store_threads_start(s->threads, SQLITE_THREADS);
     scrub_start(s->scrub);
 }
 
-static void stop_thread(struct queue *queue, pthread_t thread)
+static void for_each_queue(struct sqlite_store *s, void (*visit)(struct queue *q))
 {
-    queue_post(queue, request_new(REQUEST_STOP, NULL));
-    ASSERT(pthread_join(thread, NULL) == 0);
-}
-
-static void stop_readers(struct queue *queue, struct reader readers[READERS])
-{
-    for (size_t i = 0; i < READERS; i++)
-        queue_post(queue, request_new(REQUEST_STOP, NULL));
-    for (size_t i = 0; i < READERS; i++)
-        ASSERT(pthread_join(readers[i].thread, NULL) == 0);
+    struct queue *const all[] = {&s->to_writer, &s->to_applier, &s->to_pages,
+                                 &s->to_reads,  &s->to_scans,   &s->nap};
+    for (size_t i = 0; i < ARRAY_LEN(all); i++)
+        visit(all[i]);
 }
 
 static void free_store(struct sqlite_store *s)
@@ -208,12 +211,7 @@ static void free_store(struct sqlite_store *s)
     buf_free(&s->writer.group);
     buf_free(&s->writer.body);
     arena_free(&s->writer.scratch);
-    queue_destroy(&s->to_writer);
-    queue_destroy(&s->to_applier);
-    queue_destroy(&s->to_pages);
-    queue_destroy(&s->to_reads);
-    queue_destroy(&s->to_scans);
-    queue_destroy(&s->nap);
+    for_each_queue(s, queue_destroy);
     if (s->held.folder.fd >= 0)
         close(s->held.folder.fd);
     free(s->directory);
@@ -236,11 +234,7 @@ static void sqlite_close(struct store *store)
     if (s->started) {
         atomic_store(&s->closing, true);
         scrub_stop(s->scrub);
-        stop_thread(&s->to_writer, s->writer_thread);
-        stop_thread(&s->to_applier, s->applier_thread);
-        stop_thread(&s->to_pages, s->pages_thread);
-        stop_readers(&s->to_reads, s->readers);
-        stop_readers(&s->to_scans, s->scanners);
+        store_threads_stop(s->threads, SQLITE_THREADS);
         if (!atomic_load(&s->store.failed) && applier_checkpoint(s, true))
             scrub_note_clean(s->scrub);
     }
@@ -285,12 +279,7 @@ struct store *sqlite_store_open(const struct sqlite_store_options *options, char
     s->directory = xstrdup(options->directory);
     s->database = xprintf("%s/postbackd.db", options->directory);
     s->journal_directory = xprintf("%s/journal", options->directory);
-    queue_init(&s->to_writer);
-    queue_init(&s->to_applier);
-    queue_init(&s->to_pages);
-    queue_init(&s->to_reads);
-    queue_init(&s->to_scans);
-    queue_init(&s->nap);
+    for_each_queue(s, queue_init);
     if (!recover_open(s, ret_why)) {
         free_store(s);
         return NULL;

@@ -14,12 +14,12 @@
  * SQLite, and then reads only SQLite (docs/decisions/sqlite-read-barrier.md). */
 #pragma once
 
-#include "store/queue.h"
 #include "store/sqlite/apply.h"
 #include "store/sqlite/scrub.h"
 #include "store/sqlite/store_directory.h"
 #include "store/sqlite/view.h"
 #include "store/store_open.h"
+#include "store/store_thread.h"
 
 #include <stdatomic.h>
 
@@ -103,13 +103,13 @@ struct reader {
     size_t number;
     bool is_scans;
     struct event_lookup lookup;
-    pthread_t thread;
     /* Of scans: when the current one began (0: none), and when it last gave way. */
     atomic_llong begun_us;
     int64_t gave_way_us;
     struct books_scan *books; /* being read by it; NULL: none */
 };
 
+#define SQLITE_THREADS (3 + 2 * READERS) /* without the scrub's */
 struct sqlite_store {
     struct store store; /* the first member: its magic is the contract's */
     uint32_t magic;
@@ -134,7 +134,7 @@ struct sqlite_store {
     atomic_llong scan_asked_us; /* of the latest scan */
 
     struct queue to_writer, to_applier, to_pages, to_reads, to_scans, nap;
-    pthread_t writer_thread, applier_thread, pages_thread;
+    struct store_thread threads[SQLITE_THREADS];
     bool started;
     atomic_bool closing;
     atomic_llong reads_until_mono_ms; /* reads under way are interrupted from then on; 0: never */
