@@ -222,85 +222,78 @@ void delivery_get_health(struct delivery *delivery, struct lane_health_query *qu
 /* --- questions to all loops --------------------------------------------------------------------
  */
 
-/* True: the question goes on to the next loop. A loop runs the question's task after everything
- * that was posted to it before, so it has by then every page and callback that the store gave away
- * before the question was asked. */
-static bool round_goes_on(struct delivery_round *round)
+/* A loop runs the question's task after everything that was posted to it before, so it has by then
+ * every page and callback that the store gave away before the question was asked. */
+static void post_to_next(struct delivery_round *round)
 {
-    struct delivery *delivery = round->delivery;
-    if (round->at == delivery->count)
-        return false;
-    executor_post(delivery->dispatchers[round->at]->runtime->executor, &round->task);
-    return true;
+    executor_post(round->delivery->dispatchers[round->at]->runtime->executor, &round->task);
 }
 
-static void round_begin(struct delivery *delivery, struct delivery_round *round,
-                        void (*run)(struct task *task))
-{
-    *round = (struct delivery_round){.task.run = run, .delivery = delivery};
-    ASSERT(round_goes_on(round));
-}
-
-static void oversee_here(struct task *task)
+static void visit_here(struct task *task)
 {
     struct delivery_round *round = CONTAINER_OF(task, struct delivery_round, task);
-    struct delivery_overview_query *query =
-        CONTAINER_OF(round, struct delivery_overview_query, round);
-    dispatcher_oversee(round->delivery->dispatchers[round->at++], &query->overview);
-    if (!round_goes_on(round))
-        executor_post(query->reply_to, &query->done);
+    round->visit(round, round->delivery->dispatchers[round->at++]);
+    if (round->at < round->delivery->count)
+        post_to_next(round);
+    else
+        executor_post(round->reply_to, round->done);
+}
+
+static void begin_round(struct delivery *delivery, struct delivery_round *round,
+                        void (*visit)(struct delivery_round *round, struct dispatcher *d),
+                        struct executor *reply_to, struct task *done)
+{
+    *round = (struct delivery_round){.task.run = visit_here,
+                                     .delivery = delivery,
+                                     .visit = visit,
+                                     .reply_to = reply_to,
+                                     .done = done};
+    post_to_next(round);
+}
+
+static void oversee(struct delivery_round *round, struct dispatcher *d)
+{
+    dispatcher_oversee(d, &CONTAINER_OF(round, struct delivery_overview_query, round)->overview);
 }
 
 void delivery_get_overview(struct delivery *delivery, struct delivery_overview_query *query)
 {
     query->overview = (struct delivery_overview){.worst_success_permille = 1000};
-    round_begin(delivery, &query->round, oversee_here);
+    begin_round(delivery, &query->round, oversee, query->reply_to, &query->done);
 }
 
-static void erase_here(struct task *task)
+static void erase_panelist(struct delivery_round *round, struct dispatcher *d)
 {
-    struct delivery_round *round = CONTAINER_OF(task, struct delivery_round, task);
-    struct delivery_erase *erase = CONTAINER_OF(round, struct delivery_erase, round);
-    dispatcher_erase(round->delivery->dispatchers[round->at++], erase->account_no,
-                     erase->panelist_id, erase->mono_ms);
-    if (!round_goes_on(round))
-        executor_post(erase->reply_to, &erase->done);
+    const struct delivery_erase *erase = CONTAINER_OF(round, struct delivery_erase, round);
+    dispatcher_erase(d, erase->account_no, erase->panelist_id, erase->mono_ms);
 }
 
 void delivery_erase(struct delivery *delivery, struct delivery_erase *erase)
 {
-    round_begin(delivery, &erase->round, erase_here);
+    begin_round(delivery, &erase->round, erase_panelist, erase->reply_to, &erase->done);
 }
 
-static void tried_here(struct task *task)
+static void add_tried(struct delivery_round *round, struct dispatcher *d)
 {
-    struct delivery_round *round = CONTAINER_OF(task, struct delivery_round, task);
     struct delivery_tried *tried = CONTAINER_OF(round, struct delivery_tried, round);
-    dispatcher_add_tried(round->delivery->dispatchers[round->at++], tried);
-    if (round_goes_on(round))
-        return;
-    if (tried->count > 0)
+    dispatcher_add_tried(d, tried);
+    if (round->at == round->delivery->count && tried->count > 0)
         qsort(tried->event_nos, tried->count, sizeof(uint64_t), sort_compare_numbers);
-    executor_post(tried->reply_to, &tried->done);
 }
 
 void delivery_get_tried(struct delivery *delivery, struct delivery_tried *tried)
 {
-    round_begin(delivery, &tried->round, tried_here);
+    begin_round(delivery, &tried->round, add_tried, tried->reply_to, &tried->done);
 }
 
-static void brief_here(struct task *task)
+static void fill_briefs(struct delivery_round *round, struct dispatcher *d)
 {
-    struct delivery_round *round = CONTAINER_OF(task, struct delivery_round, task);
-    struct delivery_briefs *briefs = CONTAINER_OF(round, struct delivery_briefs, round);
-    dispatcher_fill_briefs(round->delivery->dispatchers[round->at++], briefs);
-    if (!round_goes_on(round))
-        executor_post(briefs->reply_to, &briefs->done);
+    dispatcher_fill_briefs(d, CONTAINER_OF(round, struct delivery_briefs, round));
 }
 
 void delivery_get_briefs(struct delivery *delivery, struct delivery_briefs *briefs)
 {
-    round_begin(delivery, &briefs->round, brief_here);
+    begin_round(delivery, &briefs->round, fill_briefs, briefs->reply_to, &briefs->done);
 }
 
 void delivery_get_numbers(struct delivery *delivery, struct delivery_numbers *ret)

@@ -16,6 +16,7 @@
 #include "store/store.h"
 
 struct delivery; /* of all loops */
+struct dispatcher;
 
 /* A lane's state has changed, or a lane that is open has had its first success since it came into
  * memory. The texts are valid until the call returns. */
@@ -130,7 +131,10 @@ void delivery_get_health(struct delivery *delivery, struct lane_health_query *qu
 struct delivery_round {
     struct task task;
     struct delivery *delivery;
-    size_t at; /* the loop */
+    size_t at; /* the next loop */
+    void (*visit)(struct delivery_round *round, struct dispatcher *d);
+    struct executor *reply_to;
+    struct task *done;
 };
 
 /* Totals over all lanes, for metrics. Each loop adds its own. */
