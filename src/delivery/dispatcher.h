@@ -278,6 +278,9 @@ static inline bool dispatcher_outcomes_full(const struct dispatcher *d)
     return d->recording.bytes >= d->recording.most_bytes;
 }
 void dispatcher_page(struct dispatcher *d, struct lane *lane, const struct lane_decision *what);
+/* The outcome of a callback at its present place in the schedule; the caller says what has become
+ * of it. */
+struct outcome dispatcher_outcome_of(const struct lane *lane, const struct callback *c);
 /* Adds an outcome to the batch; copies the attempt's texts. */
 void dispatcher_record(struct dispatcher *d, const struct outcome *outcome);
 void dispatcher_submit(struct dispatcher *d);

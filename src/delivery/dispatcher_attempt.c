@@ -88,15 +88,9 @@ static void skip(struct dispatcher *d, struct lane *lane, struct callback *c,
                  enum callback_reason reason)
 {
     struct lane_now now = dispatcher_now(d);
-    struct outcome outcome = {
-        .account_no = c->account_no,
-        .event_no = c->event_no,
-        .lane = lane->no,
-        .resend_no = c->resend_no,
-        .state = c->was_delivered ? CALLBACK_DELIVERED : CALLBACK_SKIPPED,
-        .reason = c->was_delivered ? REASON_NONE : reason,
-        .place = c->place,
-    };
+    struct outcome outcome = dispatcher_outcome_of(lane, c);
+    outcome.state = c->was_delivered ? CALLBACK_DELIVERED : CALLBACK_SKIPPED;
+    outcome.reason = c->was_delivered ? REASON_NONE : reason;
     dispatcher_record(d, &outcome);
     lane_finish(lane, c, LANE_FINISH_FINAL, 0, &now);
 }
@@ -341,15 +335,12 @@ static void finish(struct dispatcher *d, struct delivery_attempt *t)
     judge_lane(d, t, &now);
     dispatcher_judge_destination(d, t);
     judge_gone(d, t);
-    struct outcome outcome = {
-        .account_no = c->account_no,
-        .event_no = c->event_no,
-        .lane = lane->no,
-        .was_due_ms = c->place.due_ms,
-        .resend_no = t->x.class == ATTEMPT_OK ? c->resend_no : t->resend_no,
-        .has_attempt = true,
-        .attempt = attempt_of(t, c->lane, &url),
-    };
+    struct outcome outcome = dispatcher_outcome_of(lane, c);
+    outcome.was_due_ms = c->place.due_ms;
+    if (t->x.class != ATTEMPT_OK)
+        outcome.resend_no = t->resend_no;
+    outcome.has_attempt = true;
+    outcome.attempt = attempt_of(t, c->lane, &url);
     outcome.attempt.number = ++c->attempts_made;
     outcome.attempt.manual = c->manual;
     c->manual = false;

@@ -187,14 +187,9 @@ void dispatcher_date(struct dispatcher *d, struct lane *lane, const struct callb
         resend(d, lane, c, late_ms, &now);
         return;
     }
-    struct outcome outcome = {
-        .account_no = c->account_no,
-        .event_no = c->event_no,
-        .lane = lane->no,
-        .resend_no = c->resend_no,
-        .state = CALLBACK_PENDING,
-        .place = place,
-    };
+    struct outcome outcome = dispatcher_outcome_of(lane, c);
+    outcome.state = CALLBACK_PENDING;
+    outcome.place = place;
     lane_redate(lane, c->event_no, &place);
     dispatcher_record(d, &outcome);
 }

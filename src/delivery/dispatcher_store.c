@@ -25,21 +25,26 @@ bool dispatcher_store_failed(struct dispatcher *d, enum store_status status)
     return true;
 }
 
+struct outcome dispatcher_outcome_of(const struct lane *lane, const struct callback *c)
+{
+    return (struct outcome){
+        .account_no = c->account_no,
+        .event_no = c->event_no,
+        .lane = lane->no,
+        .resend_no = c->resend_no,
+        .place = c->place,
+    };
+}
+
 /* A delivered callback that waits for the extra attempt of a resend stays delivered. */
 static bool sweep_item(struct dispatcher *d, struct lane *lane, const struct callback *c,
                        const struct lane_now *now)
 {
     if (!lane_gives_up(lane, &d->schedule, c, now))
         return false;
-    struct outcome given_up = {
-        .account_no = c->account_no,
-        .event_no = c->event_no,
-        .lane = lane->no,
-        .resend_no = c->resend_no,
-        .state = c->was_delivered ? CALLBACK_DELIVERED : CALLBACK_DEAD,
-        .reason = c->was_delivered ? REASON_NONE : REASON_ENDPOINT_DOWN,
-        .place = c->place,
-    };
+    struct outcome given_up = dispatcher_outcome_of(lane, c);
+    given_up.state = c->was_delivered ? CALLBACK_DELIVERED : CALLBACK_DEAD;
+    given_up.reason = c->was_delivered ? REASON_NONE : REASON_ENDPOINT_DOWN;
     lane_sweep_take(lane, c->event_no);
     dispatcher_record(d, &given_up);
     return true;
