@@ -138,8 +138,7 @@ void dispatcher_refresh(struct dispatcher *d, struct lane *lane)
 {
     struct app *app = directory_app_by_no(d->delivery->options.directory, lane_app_no(lane->no));
     dispatcher_set_lane(d, lane, app);
-    if (app)
-        app_unref(app);
+    app_unref(app);
 }
 
 /* --- visits --------------------------------------------------------------------------------- */
@@ -198,8 +197,7 @@ static void leave(struct dispatcher *d, struct lane *lane)
         struct note note = {.kind = NOTE_WAITING, .number = no, .due_ms = 0, .late_ms = late_ms};
         dispatcher_tell(d->delivery->dispatchers[owner], note);
     }
-    if (app)
-        app_unref(app);
+    app_unref(app);
 }
 
 static void watch_lease(void *context, struct hash_node *node)

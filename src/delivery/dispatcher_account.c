@@ -18,8 +18,7 @@ static void spoil_page(const struct lanes_erasure *e, struct lane *lane)
         directory_app_by_no(e->dispatcher->delivery->options.directory, lane_app_no(lane->no));
     if (!app || app->terms.account_no == e->account_no)
         lane_spoil_page(lane);
-    if (app)
-        app_unref(app);
+    app_unref(app);
 }
 
 static void erase_in_lane(void *context, struct hash_node *node)
@@ -60,8 +59,7 @@ static void reread_lane(void *context, struct hash_node *node)
         lane_spoil_page(lane);
         dispatcher_touch(e->dispatcher, lane);
     }
-    if (app)
-        app_unref(app);
+    app_unref(app);
 }
 
 void dispatcher_reread(struct dispatcher *d, uint32_t account_no, int64_t mono_ms)

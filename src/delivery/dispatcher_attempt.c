@@ -117,8 +117,7 @@ bool dispatcher_start(struct dispatcher *d, struct lane *lane)
     struct app *app = directory_app_by_no(d->delivery->options.directory, lane_app_no(lane->no));
     if (!app || app->version != lane->settings.app_version) {
         dispatcher_set_lane(d, lane, app);
-        if (app)
-            app_unref(app);
+        app_unref(app);
         return false;
     }
     if (!leases_begin(d->delivery->leases, lane->no, lane->fence)) {
@@ -239,8 +238,7 @@ static bool is_final_status(struct dispatcher *d, const struct delivery_attempt 
         return false;
     struct app *app = directory_app_by_no(d->delivery->options.directory, t->callback->app_no);
     bool is_final = app && final_statuses_have(&app->final_statuses, t->x.status);
-    if (app)
-        app_unref(app);
+    app_unref(app);
     return is_final;
 }
 
