@@ -204,28 +204,40 @@ void job_print_where(struct buf *to, const struct job *job)
     buf_printf(to, " port %u", d->port);
 }
 
-/* On an HTTP/2 connection; at: "host port n". */
-static void settle_stream_late(struct job *job, const char *at, double s)
+static enum exchange_stage exchange_stage(const struct job *job)
 {
-    switch (multiplex_stage(job)) {
-    case MULTIPLEX_NO_STREAM:
+    if (job->stream)
+        return multiplex_stage(job);
+    if (answer_begun(&job->connection->answer))
+        return EXCHANGE_ANSWER_BEGUN;
+    return job->connection->unsent.n > 0 ? EXCHANGE_PARTLY_SENT : EXCHANGE_SENT;
+}
+
+/* at: "host port n" */
+static void settle_without_answer(struct job *job, const char *at, double s)
+{
+    switch (exchange_stage(job)) {
+    case EXCHANGE_NO_STREAM:
         job_settle(job, ATTEMPT_TIMEOUT,
                    "%s allowed no request on its HTTP/2 connection within %g s "
                    "(SETTINGS_MAX_CONCURRENT_STREAMS)",
                    at, s);
         break;
-    case MULTIPLEX_NO_WINDOW:
+    case EXCHANGE_NO_WINDOW:
         job_settle(job, ATTEMPT_TIMEOUT,
                    "%s did not take the whole request within %g s: its HTTP/2 window stayed shut",
                    at, s);
         break;
-    case MULTIPLEX_SENT:
+    case EXCHANGE_PARTLY_SENT:
+        job_settle(job, ATTEMPT_TIMEOUT, "%s did not take the whole request within %g s", at, s);
+        break;
+    case EXCHANGE_SENT:
         job_settle(job, ATTEMPT_TIMEOUT,
                    "%s took the request but sent no answer within %g s: answer 2xx first, work "
                    "afterwards",
                    at, s);
         break;
-    case MULTIPLEX_BEGUN:
+    case EXCHANGE_ANSWER_BEGUN:
         job_settle(job, ATTEMPT_TIMEOUT,
                    "%s began to answer, but its headers were not complete within %g s", at, s);
         break;
@@ -237,7 +249,6 @@ static void settle_late(struct job *job)
     struct buf where = {0};
     double connect_s = (double)connect_timeout_ms(job->x) / 1000;
     double s = (double)job->x->timeout_ms / 1000;
-    const struct connection *c = job->connection;
     job_print_where(&where, job);
     const char *at = buf_c(&where);
     switch (job->phase) {
@@ -272,21 +283,7 @@ static void settle_late(struct job *job)
                    "%s took the connection, but the TLS handshake was not complete within %g s", at,
                    connect_s);
         break;
-    case JOB_ANSWER:
-        if (job->stream)
-            settle_stream_late(job, at, s);
-        else if (answer_begun(&c->answer))
-            job_settle(job, ATTEMPT_TIMEOUT,
-                       "%s began to answer, but its headers were not complete within %g s", at, s);
-        else if (c->unsent.n > 0)
-            job_settle(job, ATTEMPT_TIMEOUT, "%s did not take the whole request within %g s", at,
-                       s);
-        else
-            job_settle(job, ATTEMPT_TIMEOUT,
-                       "%s took the request but sent no answer within %g s: answer 2xx first, work "
-                       "afterwards",
-                       at, s);
-        break;
+    case JOB_ANSWER: settle_without_answer(job, at, s); break;
     case JOB_BODY: job_settle_by_status(job, "; its body was too slow to be kept whole"); break;
     case JOB_JOINING:
     case JOB_SETTLED: break;

@@ -450,12 +450,12 @@ void multiplex_read(struct connection *c)
 
 /* ---- for the sentence about a missed deadline */
 
-enum multiplex_stage multiplex_stage(const struct job *job)
+enum exchange_stage multiplex_stage(const struct job *job)
 {
     const struct h2_stream *h2 = &job->stream->h2;
     if (h2->begun)
-        return MULTIPLEX_BEGUN;
+        return EXCHANGE_ANSWER_BEGUN;
     if (h2->sent)
-        return MULTIPLEX_SENT;
-    return h2->headers_sent ? MULTIPLEX_NO_WINDOW : MULTIPLEX_NO_STREAM;
+        return EXCHANGE_SENT;
+    return h2->headers_sent ? EXCHANGE_NO_WINDOW : EXCHANGE_NO_STREAM;
 }

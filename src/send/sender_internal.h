@@ -211,13 +211,15 @@ void multiplex_read(struct connection *c);  /* also handles the peer's close */
 void multiplex_go_on(struct connection *c); /* the socket is writable again */
 void multiplex_flush_timer_fire(struct timer *timer);
 void multiplex_free(struct connection *c); /* its part of connection_close */
-enum multiplex_stage {
-    MULTIPLEX_NO_STREAM, /* the peer does not allow a stream yet */
-    MULTIPLEX_NO_WINDOW, /* the peer's window has not allowed the whole body yet */
-    MULTIPLEX_SENT,
-    MULTIPLEX_BEGUN, /* its answer has begun */
+/* How far a job in JOB_ANSWER has come. */
+enum exchange_stage {
+    EXCHANGE_NO_STREAM, /* HTTP/2: the peer does not allow a stream yet */
+    EXCHANGE_NO_WINDOW, /* HTTP/2: the peer's window has not allowed the whole body yet */
+    EXCHANGE_PARTLY_SENT,
+    EXCHANGE_SENT,
+    EXCHANGE_ANSWER_BEGUN,
 };
-enum multiplex_stage multiplex_stage(const struct job *job);
+enum exchange_stage multiplex_stage(const struct job *job);
 
 /* tls_sessions.c: TLS sessions for resumption, which outlive connections and destinations. */
 struct sessions *sessions_new(struct sender *s);
