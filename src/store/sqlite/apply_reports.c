@@ -191,17 +191,6 @@ static void open_set(struct apply *a, const struct report_order *at, const struc
         remake_sets(a, at);
 }
 
-static void add_event(struct report_sums *sums, const struct event *e)
-{
-    struct report_part *part = e->is_test ? &sums->test : &sums->live;
-    int product = event_type_is_offer(e->type) ? 1 : 0;
-    part->events++;
-    part->starts += e->type == EVENT_SURVEY_STARTED;
-    part->outcomes += event_is_survey_outcome(e->type);
-    part->conversions[product] += event_is_conversion(e);
-    part->earnings_micros[product] += e->revenue_micros;
-}
-
 /* Adds the events of one row, order[0..count). */
 static void apply_row(struct apply *a, const struct report_order *order, size_t count)
 {
@@ -218,7 +207,7 @@ static void apply_row(struct apply *a, const struct report_order *order, size_t 
     bool open = false;
     for (size_t i = 0; i < count; i++) {
         const struct event *e = order[i].event;
-        add_event(&sums, e);
+        report_sums_add(&sums, e);
         apply_intraday_event(a, e);
         if (e->type == EVENT_SURVEY_STARTED)
             bits = bits_join(bits, bits_of_start(e));
