@@ -13,6 +13,9 @@
 #include "store/sqlite/schema.h"
 
 #define SEGMENT 3
+/* A bound on the runs of an open segment: fewer than 16 of each of three small sizes, and of the
+ * two largest no 16 in a row with less than half a segment. */
+#define RUNS_MOST (6 * RUN_MERGE_COUNT)
 
 static struct sql sql;
 static struct rng rng;

@@ -396,12 +396,6 @@ bool journal_is_live(struct journal *j, uint64_t segment)
     return is_live;
 }
 
-struct journal_position journal_end(const struct journal *j)
-{
-    CHECK_MAGIC(j, JOURNAL_MAGIC);
-    return (struct journal_position){j->current.number, j->offset};
-}
-
 struct journal_dropped journal_dropped(const struct journal *j)
 {
     CHECK_MAGIC(j, JOURNAL_MAGIC);

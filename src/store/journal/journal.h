@@ -77,7 +77,6 @@ struct journal_extent journal_get_extent(struct journal *journal);
 bool journal_has_its_files(struct journal *journal);
 bool journal_is_live(struct journal *journal, uint64_t segment);
 
-struct journal_position journal_end(const struct journal *journal); /* the end of the last group */
 /* a sentence; NULL while the journal works */
 const char *journal_error(const struct journal *journal);
 void journal_close(struct journal *journal);

@@ -24,19 +24,13 @@
 
 char *segment_path(const char *directory, uint64_t number)
 {
-    struct buf b = {0};
-    buf_printf(&b, "%s/" NAME_PREFIX "%0*" PRIx64, directory, NAME_DIGITS, number);
-    buf_c(&b);
-    return b.p;
+    return xprintf("%s/" NAME_PREFIX "%0*" PRIx64, directory, NAME_DIGITS, number);
 }
 
 static char *unfinished_path(const char *directory, uint64_t number)
 {
-    struct buf b = {0};
-    buf_printf(&b, "%s/" NAME_PREFIX "%0*" PRIx64 UNFINISHED_SUFFIX, directory, NAME_DIGITS,
-               number);
-    buf_c(&b);
-    return b.p;
+    return xprintf("%s/" NAME_PREFIX "%0*" PRIx64 UNFINISHED_SUFFIX, directory, NAME_DIGITS,
+                   number);
 }
 
 /* --- listing ------------------------------------------------------------------------------ */

@@ -10,9 +10,6 @@
 
 /* How many runs of one size are merged; a size covers counts of events within this factor. */
 #define RUN_MERGE_COUNT 16
-/* A bound on the runs of an open segment: fewer than 16 of each of three small sizes, and of the
- * two largest no 16 in a row with less than half a segment. */
-#define RUNS_MOST (6 * RUN_MERGE_COUNT)
 
 /* The number for the segment's next run, from 1. */
 uint32_t run_next(struct sql *q, uint32_t segment);
