@@ -29,8 +29,8 @@ struct h2 {
     int64_t window_updates_due;      /* by what was sent: they are not idle */
     bool settings_came, leaving, gave_up;
     uint32_t leaving_code, gave_up_code;
-    const char *why; /* the reason of h2_broken found here, */
-    char *said;      /* or nghttp2's */
+    const char *why;   /* the reason of h2_broken found by h2.c, */
+    char *nghttp2_why; /* or by nghttp2 */
     uint8_t last_frame;
     char first[8]; /* bytes, to show what came instead of HTTP/2 */
     uint8_t first_bytes;
@@ -250,10 +250,10 @@ static int on_error(nghttp2_session *session, int code, const char *text, size_t
 {
     struct h2 *h2 = context;
     (void)session, (void)code;
-    free(h2->said);
-    h2->said = xmalloc(n + 1);
-    memcpy(h2->said, text, n);
-    h2->said[n] = '\0';
+    free(h2->nghttp2_why);
+    h2->nghttp2_why = xmalloc(n + 1);
+    memcpy(h2->nghttp2_why, text, n);
+    h2->nghttp2_why[n] = '\0';
     return 0;
 }
 
@@ -265,14 +265,14 @@ static int on_invalid_frame(nghttp2_session *session, const nghttp2_frame *frame
     (void)session;
     if (frame->hd.stream_id != 0)
         stream = stream_of(h2, frame->hd.stream_id);
-    if (!h2->said) {
+    if (!h2->nghttp2_why) {
         struct buf text = {0};
         buf_printf(&text, "%s in a %s frame", nghttp2_strerror(code), frame_name(frame->hd.type));
         (void)buf_c(&text);
-        h2->said = text.p;
+        h2->nghttp2_why = text.p;
     }
     if (stream && stream->end == H2_OPEN) {
-        stream->said = xstrdup(h2->said);
+        stream->nghttp2_why = xstrdup(h2->nghttp2_why);
         set_end(h2, stream, H2_BAD); /* nghttp2 resets the stream or ends the connection */
     }
     return 0;
@@ -393,7 +393,7 @@ void h2_free(struct h2 *h2)
 {
     CHECK_MAGIC(h2, H2_MAGIC);
     nghttp2_session_del(h2->session); /* does not call the callbacks */
-    free(h2->said);
+    free(h2->nghttp2_why);
     h2->magic = 0;
     free(h2);
 }
@@ -466,8 +466,8 @@ void h2_forget(struct h2 *h2, struct h2_stream *stream)
             h2->idle_frames -= RESET_FRAMES;
         }
     }
-    free(stream->said);
-    stream->said = NULL;
+    free(stream->nghttp2_why);
+    stream->nghttp2_why = NULL;
 }
 
 void h2_keep_nothing(struct h2_stream *stream)
@@ -536,16 +536,16 @@ void h2_print_why(struct buf *to, const struct h2 *h2)
         buf_add_c(to, "it agreed to HTTP/2 in the TLS handshake (ALPN) but answers in HTTP/1.1");
     else if (h2->idle_frames > LIMIT_HTTP2_FRAMES_IDLE)
         buf_printf(to, "%s (%s)", h2->why, frame_name(h2->last_frame));
-    else if (h2->why || h2->said)
-        buf_add_c(to, h2->why ? h2->why : h2->said);
+    else if (h2->why || h2->nghttp2_why)
+        buf_add_c(to, h2->why ? h2->why : h2->nghttp2_why);
     else
         buf_printf(to, "it breaks the rules (%s)", h2_code_name(h2->gave_up_code));
 }
 
 void h2_stream_print_why(struct buf *to, const struct h2_stream *stream)
 {
-    if (stream->why || stream->said)
-        buf_add_c(to, stream->why ? stream->why : stream->said);
+    if (stream->why || stream->nghttp2_why)
+        buf_add_c(to, stream->why ? stream->why : stream->nghttp2_why);
     else
         buf_add_c(to, h2_code_name(stream->code));
 }

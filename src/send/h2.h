@@ -50,8 +50,8 @@ struct h2_stream {
     bool closed, is_changed;
     uint8_t interim_count;
     size_t sent_bytes;
-    const char *why; /* the reason of H2_BAD found here, */
-    char *said;      /* or nghttp2's */
+    const char *why;   /* the reason of H2_BAD found by h2.c, */
+    char *nghttp2_why; /* or by nghttp2 */
     struct h2_stream *changed_next;
 };
 

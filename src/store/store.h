@@ -154,9 +154,8 @@ struct object_change {
     struct executor *reply_to;
     enum object_kind kind;
     struct str id;
-    struct str
-        /* absent: delete. If there is no such object: STORE_NOT_FOUND, and no part is written */
-        document;
+    /* absent: delete; without such an object STORE_NOT_FOUND, and no part is written */
+    struct str document;
     const struct object_part *parts; /* part_count of them, applied in this order; the caller's */
     size_t part_count;
     /* The caller has decided by the accounts and people that it knows from the change feed, or by
@@ -164,10 +163,9 @@ struct object_change {
      * nothing is stored. */
     bool judged;
     enum store_status status;
-    int64_t
-        /* result, of a shared store: the feed's revision after this change; 0: the feed does not
-         * contain it */
-        revision;
+    /* result, of a shared store: the feed's revision after this change; 0: the feed does not
+     * contain it */
+    int64_t revision;
 };
 
 /* Reads what other processes on the same store have changed since the last feed (before the first:
