@@ -40,5 +40,5 @@ static inline struct store_retention retention_of(struct shared_retention *of)
 }
 
 /* For implementations. Logs a move of the retention clock: why it happened and what follows. */
-void retention_tell(enum retention_move move, const struct retention_clock *clock,
-                    int64_t newest_ms);
+void retention_log(enum retention_move move, const struct retention_clock *clock,
+                   int64_t newest_ms);

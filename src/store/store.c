@@ -383,8 +383,7 @@ void store_close(struct store *s)
     s->ops->close(s);
 }
 
-void retention_tell(enum retention_move move, const struct retention_clock *clock,
-                    int64_t newest_ms)
+void retention_log(enum retention_move move, const struct retention_clock *clock, int64_t newest_ms)
 {
     int64_t ahead_h = (newest_ms - clock->at_ms) / 3600000;
     if (move == RETENTION_DOUBTS)

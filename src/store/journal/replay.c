@@ -148,11 +148,12 @@ static bool open_segment(struct replay_walk *w, uint64_t number, int *ret_fd,
 
 /* --- frames ------------------------------------------------------------------------------- */
 
-enum found { FOUND_WHOLE, FOUND_NONE, FOUND_ERROR };
+enum frame_search { FOUND_WHOLE, FOUND_NONE, FOUND_ERROR };
 
 /* Reads the frame at `offset` into w->frame if a whole one of this journal and place is there. */
-static enum found read_frame(struct replay_walk *w, int fd, const struct segment_head *segment,
-                             uint64_t offset, struct frame_head *ret)
+static enum frame_search read_frame(struct replay_walk *w, int fd,
+                                    const struct segment_head *segment, uint64_t offset,
+                                    struct frame_head *ret)
 {
     if (offset + JOURNAL_BLOCK_BYTES > segment->segment_bytes)
         return FOUND_NONE;
@@ -183,10 +184,10 @@ static enum found read_frame(struct replay_walk *w, int fd, const struct segment
 /* Searches the segment from `offset` on for a whole group with the expected sequence, or for the
  * head of a later group. A head is enough, because a group is written only after the one before it
  * was synced. */
-static enum found search_segment(struct replay_walk *w, int fd, const struct segment_head *segment,
-                                 uint64_t offset)
+static enum frame_search search_segment(struct replay_walk *w, int fd,
+                                        const struct segment_head *segment, uint64_t offset)
 {
-    enum found found = FOUND_NONE;
+    enum frame_search found = FOUND_NONE;
     while (found == FOUND_NONE && offset < segment->segment_bytes) {
         uint64_t left = segment->segment_bytes - offset;
         size_t n = left < SEARCH_BYTES ? (size_t)left : SEARCH_BYTES;
@@ -212,9 +213,9 @@ static enum found search_segment(struct replay_walk *w, int fd, const struct seg
     return found;
 }
 
-static enum found search_later(struct replay_walk *w)
+static enum frame_search search_later(struct replay_walk *w)
 {
-    enum found found = search_segment(w, w->fd, &w->head, w->offset);
+    enum frame_search found = search_segment(w, w->fd, &w->head, w->offset);
     for (size_t i = w->index + 1; found == FOUND_NONE && i < w->count; i++) {
         int fd;
         struct segment_head head;
@@ -292,10 +293,11 @@ static bool fail_damaged(struct replay_walk *w)
 }
 
 /* Reads the group at `offset` into w->frame if it has the expected sequence. */
-static enum found read_expected(struct replay_walk *w, int fd, const struct segment_head *segment,
-                                uint64_t offset, struct frame_head *ret)
+static enum frame_search read_expected(struct replay_walk *w, int fd,
+                                       const struct segment_head *segment, uint64_t offset,
+                                       struct frame_head *ret)
 {
-    enum found found = read_frame(w, fd, segment, offset, ret);
+    enum frame_search found = read_frame(w, fd, segment, offset, ret);
     if (found == FOUND_WHOLE && w->sequence != 0 && ret->sequence != w->sequence)
         return FOUND_NONE;
     return found;
@@ -303,9 +305,9 @@ static enum found read_expected(struct replay_walk *w, int fd, const struct segm
 
 /* Finds the expected group here, or at the head of the next segment, which then becomes the current
  * one. */
-static enum found find_group(struct replay_walk *w, struct frame_head *ret)
+static enum frame_search find_group(struct replay_walk *w, struct frame_head *ret)
 {
-    enum found found = read_expected(w, w->fd, &w->head, w->offset, ret);
+    enum frame_search found = read_expected(w, w->fd, &w->head, w->offset, ret);
     if (found != FOUND_NONE || w->index + 1 == w->count || w->sequence == 0)
         return found;
     int fd;
@@ -354,7 +356,7 @@ static bool walk_groups(struct replay_walk *w)
 {
     for (;;) {
         struct frame_head head;
-        enum found found = find_group(w, &head);
+        enum frame_search found = find_group(w, &head);
         if (found == FOUND_NONE) {
             found = search_later(w);
             if (found == FOUND_NONE) {
@@ -413,7 +415,7 @@ static bool choose_segments(struct replay_walk *w)
 static bool choose_start(struct replay_walk *w)
 {
     struct frame_head head;
-    enum found found = FOUND_NONE;
+    enum frame_search found = FOUND_NONE;
     if (w->from.offset_bytes > JOURNAL_BLOCK_BYTES &&
         w->from.offset_bytes % JOURNAL_BLOCK_BYTES == 0)
         found = read_frame(w, w->fd, &w->head, w->from.offset_bytes, &head);

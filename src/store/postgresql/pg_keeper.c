@@ -100,8 +100,7 @@ static enum pg_fate move_clock(struct postgresql_store *s, struct pg *pg,
         return fate;
     int64_t before_ms = clock->at_ms = pg_int(pg_result(pg, at), 0, 0);
     int64_t newest_ms = pg_int(pg_result(pg, at), 0, 1);
-    retention_tell(retention_step(clock, env_wall_ms(s->env), newest_ms, mono_ms), clock,
-                   newest_ms);
+    retention_log(retention_step(clock, env_wall_ms(s->env), newest_ms, mono_ms), clock, newest_ms);
     if (clock->at_ms == before_ms)
         return PG_OK;
     pg_begin(pg, false);

@@ -233,7 +233,7 @@ static int64_t move_clock(struct apply *a, struct retention_clock *clock, int64_
     int64_t newest_ms = a->counters.latest_accepted_ms > 0 ? a->counters.latest_accepted_ms : 0;
     clock->at_ms = meta_get_int(q, META_RETENTION_CLOCK, 0);
     int64_t before_ms = clock->at_ms;
-    retention_tell(retention_step(clock, wall_ms, newest_ms, mono_ms), clock, newest_ms);
+    retention_log(retention_step(clock, wall_ms, newest_ms, mono_ms), clock, newest_ms);
     if (clock->at_ms != before_ms)
         meta_set_int(q, META_RETENTION_CLOCK, clock->at_ms);
     return retention_now_ms(clock, wall_ms);

@@ -71,8 +71,8 @@ struct admission {
     atomic_llong next_look_mono_ms, free_bytes, reserve_now_bytes;
     atomic_bool disk_low;
     atomic_bool directory_away; /* see store_directory.h */
-    atomic_llong
-        journal_stuck_mono_ms; /* when the writer last refused for lack of journal room; 0: never */
+    /* when the writer last refused for lack of journal room; 0: never */
+    atomic_llong journal_stuck_mono_ms;
 };
 
 /* Used by the writer thread only. */
