@@ -2,6 +2,7 @@
 #include "store/copy/copy_records.h"
 
 #include "base/bytes.h"
+#include "store/store_ops.h"
 
 #include <stdlib.h>
 
@@ -55,18 +56,10 @@ void copy_chunk_end(struct copy_chunk *c, const struct copy_position *at)
     }
 }
 
-static int by_number(const void *x, const void *y)
-{
-    const struct attempt *a = x, *b = y;
-    if (a->number != b->number)
-        return a->number < b->number ? -1 : 1;
-    return (a->at_ms > b->at_ms) - (a->at_ms < b->at_ms);
-}
-
 void copied_event_sort_log(struct copied_event *e)
 {
     if (e->log_count > 1)
-        qsort(e->log, e->log_count, sizeof *e->log, by_number);
+        qsort(e->log, e->log_count, sizeof *e->log, attempt_compare);
 }
 
 /* --- as bytes --------------------------------------------------------------------------------- */

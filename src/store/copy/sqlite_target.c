@@ -51,20 +51,11 @@ static bool failed(struct sqlite_target *t)
     return false;
 }
 
-static void set_meta(struct sql *q, const char *name, struct str value)
-{
-    sqlite3_stmt *s = sql_prepare(q, "INSERT OR REPLACE INTO meta VALUES(?,?)");
-    sql_bind_str(s, 1, str_of(name));
-    sql_bind_blob(s, 2, value);
-    sql_run(q, s);
-    sql_finalize(s);
-}
-
 static void set_position(struct sqlite_target *t)
 {
     struct buf text = {0};
     copy_position_print(t->next, &text);
-    set_meta(&t->apply.sql, META_POSITION, buf_str(&text));
+    meta_set_bytes(&t->apply.sql, META_POSITION, buf_str(&text));
     buf_free(&text);
 }
 
@@ -255,13 +246,6 @@ static void close_target(struct copy_target *target)
 
 static const struct copy_target_ops ops = {write_chunk, reread, finish, close_target};
 
-static struct str get_meta(struct sql *q, sqlite3_stmt **s, const char *name)
-{
-    *s = sql_prepare(q, "SELECT value FROM meta WHERE name=?");
-    sql_bind_str(*s, 1, str_of(name));
-    return sql_row(q, *s) ? sql_str(*s, 0) : STR_NONE;
-}
-
 /* Goes on with the copy that is in the part, or begins a new one. */
 static bool take_up(struct sqlite_target *t, const struct copy_source *from, struct str mark)
 {
@@ -269,7 +253,8 @@ static bool take_up(struct sqlite_target *t, const struct copy_source *from, str
     sqlite3_stmt *s, *marked;
     struct buf *why = &t->target.why;
     struct copy_position start = {.section = COPY_OBJECTS};
-    struct str position = get_meta(q, &s, META_POSITION), was = get_meta(q, &marked, META_MARK);
+    struct str position = meta_get_bytes(q, META_POSITION, &s),
+               was = meta_get_bytes(q, META_MARK, &marked);
     struct hash_secret secret = {0};
     meta_get_secret(q, &secret);
     if (position.p && !hash_secret_eq(&secret, &from->secret))
@@ -289,9 +274,9 @@ static bool take_up(struct sqlite_target *t, const struct copy_source *from, str
     t->target.at = start;
     t->next = &start;
     sql_exec(q, "BEGIN IMMEDIATE");
-    set_meta(q, "hash_secret",
-             (struct str){(const char *)from->secret.bytes, sizeof from->secret.bytes});
-    set_meta(q, META_MARK, mark);
+    meta_set_bytes(q, "hash_secret",
+                   (struct str){(const char *)from->secret.bytes, sizeof from->secret.bytes});
+    meta_set_bytes(q, META_MARK, mark);
     set_position(t);
     sql_exec(q, "COMMIT");
     return !sql_failed(q);

@@ -124,35 +124,56 @@ void schema_configure(struct sql *q, bool write, int cache_kib)
 
 /* --- meta ----------------------------------------------------------------------------------- */
 
+static bool find_meta(struct sql *q, const char *name, sqlite3_stmt **ret_read)
+{
+    *ret_read = sql_prepare(q, "SELECT value FROM meta WHERE name=?");
+    sql_bind_str(*ret_read, 1, str_of(name));
+    return sql_row(q, *ret_read);
+}
+
 int64_t meta_get_int(struct sql *q, const char *name, int64_t otherwise)
 {
-    sqlite3_stmt *s = sql_prepare(q, "SELECT value FROM meta WHERE name=?");
-    sql_bind_str(s, 1, str_of(name));
-    if (sql_row(q, s)) {
-        otherwise = sql_int(s, 0);
-        sql_reset(s);
-    }
+    sqlite3_stmt *s;
+    int64_t value = find_meta(q, name, &s) ? sql_int(s, 0) : otherwise;
     sql_finalize(s);
-    return otherwise;
+    return value;
+}
+
+struct str meta_get_bytes(struct sql *q, const char *name, sqlite3_stmt **ret_read)
+{
+    return find_meta(q, name, ret_read) ? sql_str(*ret_read, 0) : STR_NONE;
+}
+
+static sqlite3_stmt *begin_set_meta(struct sql *q, const char *name)
+{
+    sqlite3_stmt *s = sql_prepare(q, "INSERT OR REPLACE INTO meta VALUES(?,?)");
+    sql_bind_str(s, 1, str_of(name));
+    return s;
 }
 
 void meta_set_int(struct sql *q, const char *name, int64_t value)
 {
-    sqlite3_stmt *s = sql_prepare(q, "INSERT OR REPLACE INTO meta VALUES(?,?)");
-    sql_bind_str(s, 1, str_of(name));
+    sqlite3_stmt *s = begin_set_meta(q, name);
     sql_bind_int(s, 2, value);
+    sql_run(q, s);
+    sql_finalize(s);
+}
+
+void meta_set_bytes(struct sql *q, const char *name, struct str value)
+{
+    sqlite3_stmt *s = begin_set_meta(q, name);
+    sql_bind_blob(s, 2, value);
     sql_run(q, s);
     sql_finalize(s);
 }
 
 void meta_get_secret(struct sql *q, struct hash_secret *ret)
 {
-    sqlite3_stmt *s = sql_prepare(q, "SELECT value FROM meta WHERE name='hash_secret'");
-    if (sql_row(q, s)) {
-        struct str bytes = sql_str(s, 0);
+    sqlite3_stmt *s;
+    struct str bytes = meta_get_bytes(q, "hash_secret", &s);
+    if (bytes.p) {
         ASSERT(bytes.n == sizeof ret->bytes);
         memcpy(ret->bytes, bytes.p, sizeof ret->bytes);
-        sql_reset(s);
     }
     sql_finalize(s);
 }

@@ -34,6 +34,10 @@ void schema_configure(struct sql *q, bool write, int cache_kib);
 /* Named values of the whole store. */
 int64_t meta_get_int(struct sql *q, const char *name, int64_t otherwise);
 void meta_set_int(struct sql *q, const char *name, int64_t value);
+/* Absent: there is no such value. It is valid until *ret_read is finalized, which the caller does
+ * in any case. */
+struct str meta_get_bytes(struct sql *q, const char *name, sqlite3_stmt **ret_read);
+void meta_set_bytes(struct sql *q, const char *name, struct str value);
 /* The hash secret; made from `fresh` if there is none (writing connections only). */
 void meta_get_secret(struct sql *q, struct hash_secret *ret);
 void meta_make_secret(struct sql *q, const struct hash_secret *fresh);
