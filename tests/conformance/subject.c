@@ -188,6 +188,19 @@ static void never_run(struct task *task)
     UNREACHABLE();
 }
 
+#define BEGIN(function, s, what)                                                                   \
+    do {                                                                                           \
+        (what)->done.run = never_run;                                                              \
+        (what)->reply_to = &(s)->executor;                                                         \
+        function((s)->store, what);                                                                \
+    } while (0)
+
+#define ASK(function, s, what)                                                                     \
+    do {                                                                                           \
+        BEGIN(function, s, what);                                                                  \
+        subject_wait(s, &(what)->done);                                                            \
+    } while (0)
+
 static void add_member(struct buf *b, const char *name, struct str value)
 {
     if (value.p)
@@ -265,22 +278,19 @@ enum store_status subject_submit(struct subject *s, const struct candidate *item
 
 enum store_status subject_record(struct subject *s, const struct outcome *items, size_t count)
 {
-    struct outcome_batch b = {.done.run = never_run, .reply_to = &s->executor, .count = count};
+    struct outcome_batch b = {.count = count};
     b.items = arena_alloc(&b.arena, count * sizeof *b.items);
     memcpy(b.items, items, count * sizeof *b.items);
     for (size_t i = 0; i < count; i++)
         b.items[i].fence = leases_fence(store_leases(s->store), b.items[i].lane);
-    store_record(s->store, &b);
-    subject_wait(s, &b.done);
+    ASK(store_record, s, &b);
     arena_free(&b.arena);
     return b.status;
 }
 
 void subject_start_page(struct subject *s, struct due_page *page)
 {
-    page->done.run = never_run;
-    page->reply_to = &s->executor;
-    store_page(s->store, page);
+    BEGIN(store_page, s, page);
 }
 
 void subject_page(struct subject *s, struct due_page *page)
@@ -291,67 +301,44 @@ void subject_page(struct subject *s, struct due_page *page)
 
 void subject_report(struct subject *s, struct report_query *query)
 {
-    query->done.run = never_run;
-    query->reply_to = &s->executor;
-    store_report(s->store, query);
-    subject_wait(s, &query->done);
+    ASK(store_report, s, query);
 }
 
 void subject_intraday(struct subject *s, struct intraday_query *query)
 {
-    query->done.run = never_run;
-    query->reply_to = &s->executor;
-    store_intraday(s->store, query);
-    subject_wait(s, &query->done);
+    ASK(store_intraday, s, query);
 }
 
 void subject_delivery_stats(struct subject *s, struct delivery_stats_query *query)
 {
-    query->done.run = never_run;
-    query->reply_to = &s->executor;
-    store_delivery_stats(s->store, query);
-    subject_wait(s, &query->done);
+    ASK(store_delivery_stats, s, query);
 }
 
 void subject_statement(struct subject *s, struct statement_query *query)
 {
-    query->done.run = never_run;
-    query->reply_to = &s->executor;
-    store_statement(s->store, query);
-    subject_wait(s, &query->done);
+    ASK(store_statement, s, query);
 }
 
 void subject_count(struct subject *s, struct callback_count *count)
 {
-    count->done.run = never_run;
-    count->reply_to = &s->executor;
-    store_count_callbacks(s->store, count);
-    subject_wait(s, &count->done);
+    ASK(store_count_callbacks, s, count);
 }
 
 void subject_check_books(struct subject *s, struct books_check *check)
 {
     /* A check sees what is applied; a read of objects before it has waited until all is. */
     (void)subject_objects(s, OBJECT_NOTICE, "a", "b", 1);
-    check->done.run = never_run;
-    check->reply_to = &s->executor;
-    store_check_books(s->store, check);
-    subject_wait(s, &check->done);
+    ASK(store_check_books, s, check);
 }
 
 void subject_lane_waiting(struct subject *s, struct lane_waiting *waiting)
 {
-    waiting->done.run = never_run;
-    waiting->reply_to = &s->executor;
-    store_lane_waiting(s->store, waiting);
-    subject_wait(s, &waiting->done);
+    ASK(store_lane_waiting, s, waiting);
 }
 
 void subject_start_get(struct subject *s, struct callback_get *get)
 {
-    get->done.run = never_run;
-    get->reply_to = &s->executor;
-    store_get_callback(s->store, get);
+    BEGIN(store_get_callback, s, get);
 }
 
 void subject_get(struct subject *s, struct callback_get *get)
@@ -362,17 +349,12 @@ void subject_get(struct subject *s, struct callback_get *get)
 
 void subject_list(struct subject *s, struct callback_list *list)
 {
-    list->done.run = never_run;
-    list->reply_to = &s->executor;
-    store_list_callbacks(s->store, list);
-    subject_wait(s, &list->done);
+    ASK(store_list_callbacks, s, list);
 }
 
 void subject_start_resend(struct subject *s, struct resend *resend)
 {
-    resend->done.run = never_run;
-    resend->reply_to = &s->executor;
-    store_resend(s->store, resend);
+    BEGIN(store_resend, s, resend);
 }
 
 void subject_ask_resend(struct subject *s, struct resend *resend)
@@ -400,9 +382,7 @@ enum store_status subject_resend(struct subject *s, uint32_t account_no, const c
 
 void subject_start_erase(struct subject *s, struct erase *erase)
 {
-    erase->done.run = never_run;
-    erase->reply_to = &s->executor;
-    store_erase(s->store, erase);
+    BEGIN(store_erase, s, erase);
 }
 
 void subject_ask_erase(struct subject *s, struct erase *erase)
@@ -430,16 +410,13 @@ const char *subject_objects(struct subject *s, enum object_kind kind, const char
                             const char *below, uint32_t limit)
 {
     static char text[1024];
-    struct object_list l = {.done.run = never_run,
-                            .reply_to = &s->executor,
-                            .kind = kind,
+    struct object_list l = {.kind = kind,
                             /* as the API asks for a partner's audit log */
                             .account_no = kind == OBJECT_AUDIT ? ACCOUNT_A : 0,
                             .from = str_of(from),
                             .below = str_of(below),
                             .limit = limit};
-    store_list_objects(s->store, &l);
-    subject_wait(s, &l.done);
+    ASK(store_list_objects, s, &l);
     struct buf b = {0};
     for (size_t i = 0; l.status == STORE_OK && i < l.count; i++)
         buf_printf(&b, "%.*s=%.*s;", STR_ARG(l.rows[i].id), STR_ARG(l.rows[i].document));
@@ -455,15 +432,12 @@ enum store_status subject_object_with(struct subject *s, enum object_kind kind, 
                                       const char *document, const struct object_part *parts,
                                       size_t part_count)
 {
-    struct object_change c = {.done.run = never_run,
-                              .reply_to = &s->executor,
-                              .kind = kind,
+    struct object_change c = {.kind = kind,
                               .id = str_of(id),
                               .document = str_of(document),
                               .parts = parts,
                               .part_count = part_count};
-    store_change_object(s->store, &c);
-    subject_wait(s, &c.done);
+    ASK(store_change_object, s, &c);
     return c.status;
 }
 
