@@ -9,21 +9,16 @@
  * many of one app were open at once at most, how many came while more were open than a window that
  * begins at 1 and grows by 1/n per answer allows, and how far from its place in the order of
  * sending (bench/load.c puts the time into the PanelistId) a callback of an app came. */
-#include "base/alloc.h"
-#include "base/buf.h"
+#include "receiver_server.h"
 
-#include <arpa/inet.h>
-#include <netinet/tcp.h>
-#include <stdbool.h>
-#include <stdint.h>
+#include "base/alloc.h"
+
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/epoll.h>
 #include <time.h>
-#include <unistd.h>
 
 #define APPS_MOST 4096
-#define READ_BYTES 65536
 
 struct arrival {
     int64_t sent_us;
@@ -38,12 +33,6 @@ struct app {
     double window;
 };
 
-struct peer {
-    int fd;
-    struct buf in;
-    struct answer *answer; /* under way; one at a time, as HTTP/1.1 goes */
-};
-
 struct answer { /* in the order of their time: all wait alike long */
     struct answer *next;
     struct peer *peer; /* NULL: it has gone */
@@ -53,7 +42,6 @@ struct answer { /* in the order of their time: all wait alike long */
 
 static struct app apps[APPS_MOST];
 static struct answer *first, **last = &first;
-static int epoll;
 static int64_t delay_ms;
 
 static int64_t now_ms(void)
@@ -134,44 +122,32 @@ static void print_seen(struct buf *to)
 /* --- connections -------------------------------------------------------------------------------
  */
 
-static void put(int fd, const char *body)
+static void handle(struct peer *p, const char *head, const char *body)
 {
-    struct buf out = {0};
-    buf_printf(&out, "HTTP/1.1 200 OK\r\nContent-Length: %zu\r\n\r\n%s", strlen(body), body);
-    if (write(fd, out.p, out.n) != (ssize_t)out.n)
-        perror("write");
-    buf_free(&out);
-}
-
-/* Handles the whole request at the front of the buffer, if there is one and none is under way. */
-static void serve(struct peer *p)
-{
-    const char *text = buf_c(&p->in), *head_end = strstr(text, "\r\n\r\n");
-    if (!head_end || p->answer)
-        return;
-    const char *length = strcasestr(text, "content-length:");
-    size_t body = length && length < head_end ? strtoul(length + 15, NULL, 10) : 0;
-    size_t whole = (size_t)(head_end + 4 - text) + body;
-    if (p->in.n < whole)
-        return;
-    if (strncmp(text, "POST", 4) == 0) {
+    if (strncmp(head, "POST", 4) == 0) {
         struct answer *a = xcalloc(1, sizeof *a);
-        *a = (struct answer){
-            .peer = p, .app = note(text, head_end + 4), .at_ms = now_ms() + delay_ms};
-        p->answer = a;
+        *a = (struct answer){.peer = p, .app = note(head, body), .at_ms = now_ms() + delay_ms};
+        p->answers_later = a;
         *last = a;
         last = &a->next;
-    } else {
-        struct buf seen = {0};
-        print_seen(&seen);
-        put(p->fd, buf_c(&seen));
-        buf_free(&seen);
+        return;
     }
-    memmove(p->in.p, p->in.p + whole, p->in.n - whole);
-    p->in.n -= whole;
+    struct buf seen = {0};
+    print_seen(&seen);
+    receiver_answer(p, buf_c(&seen));
+    buf_free(&seen);
 }
 
-static void answer_due(void)
+static void forget(struct peer *p)
+{
+    ((struct answer *)p->answers_later)->peer = NULL;
+}
+
+static int answer_due(void);
+static const struct receiver receiver = {
+    .address = INADDR_ANY, .request = handle, .gone = forget, .due = answer_due};
+
+static int answer_due(void)
 {
     int64_t at_ms = now_ms();
     while (first && first->at_ms <= at_ms) {
@@ -183,40 +159,13 @@ static void answer_due(void)
         a->app->answered++;
         a->app->window += 1 / a->app->window;
         if (a->peer) {
-            a->peer->answer = NULL;
-            put(a->peer->fd, "ok");
-            serve(a->peer);
+            a->peer->answers_later = NULL;
+            receiver_answer(a->peer, "ok");
+            receiver_serve(&receiver, a->peer);
         }
         free(a);
     }
-}
-
-static void receive(struct peer *p)
-{
-    ssize_t got = read(p->fd, buf_reserve(&p->in, READ_BYTES), READ_BYTES);
-    if (got <= 0) {
-        close(p->fd);
-        buf_free(&p->in);
-        if (p->answer)
-            p->answer->peer = NULL;
-        free(p);
-        return;
-    }
-    p->in.n += (size_t)got;
-    serve(p);
-}
-
-static void take_peer(int listener)
-{
-    int fd = accept(listener, NULL, NULL), on = 1;
-    if (fd < 0)
-        return;
-    struct peer *p = xcalloc(1, sizeof *p);
-    p->fd = fd;
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    struct epoll_event e = {.events = EPOLLIN, .data.ptr = p};
-    if (epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &e) != 0)
-        exit(1);
+    return first ? (int)(first->at_ms - at_ms) : -1;
 }
 
 int main(int argc, char **argv)
@@ -225,27 +174,6 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: returning PORT DELAY_MS\n");
         return 2;
     }
-    struct sockaddr_in at = {.sin_family = AF_INET,
-                             .sin_port = htons((uint16_t)strtol(argv[1], NULL, 10))};
     delay_ms = strtol(argv[2], NULL, 10);
-    int listener = socket(AF_INET, SOCK_STREAM, 0), on = 1;
-    epoll = epoll_create1(0);
-    setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    if (bind(listener, (struct sockaddr *)&at, sizeof at) != 0 || listen(listener, 4096) != 0) {
-        perror("listen");
-        return 1;
-    }
-    struct epoll_event e = {.events = EPOLLIN, .data.ptr = NULL}, events[256];
-    epoll_ctl(epoll, EPOLL_CTL_ADD, listener, &e);
-    for (;;) {
-        int64_t wait_ms = first ? first->at_ms - now_ms() : 1000;
-        int n = epoll_wait(epoll, events, 256, wait_ms > 0 ? (int)wait_ms : 0);
-        for (int i = 0; i < n; i++) {
-            if (events[i].data.ptr)
-                receive(events[i].data.ptr);
-            else
-                take_peer(listener);
-        }
-        answer_due();
-    }
+    return receiver_run(&receiver, argv[1]);
 }
