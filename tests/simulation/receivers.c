@@ -183,31 +183,7 @@ static void cancel(struct dispatcher_runtime *runtime, struct exchange *x)
     UNREACHABLE();
 }
 
-/* In place of the sender's. */
-void exchange_free_results(struct exchange *x)
-{
-    buf_free(&x->request_headers);
-    buf_free(&x->response_headers);
-    buf_free(&x->response_body);
-}
-
-/* For dispatcher_runtime.c, which nothing here uses. */
-void sender_start(struct sender *sender, struct exchange *x)
-{
-    (void)sender;
-    (void)x;
-    UNREACHABLE();
-}
-
-void sender_cancel(struct sender *sender, struct exchange *x)
-{
-    (void)sender;
-    (void)x;
-    UNREACHABLE();
-}
-
-/* --- the clock
- * --------------------------------------------------------------------------------------- */
+/* --- the clock -------------------------------------------------------------------------------- */
 
 static int64_t wall_ms(struct dispatcher_runtime *runtime)
 {

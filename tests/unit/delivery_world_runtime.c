@@ -23,27 +23,6 @@ void app_unref(struct app *app)
     free(app);
 }
 
-void sender_start(struct sender *sender, struct exchange *x)
-{
-    (void)sender;
-    (void)x;
-    UNREACHABLE();
-}
-
-void sender_cancel(struct sender *sender, struct exchange *x)
-{
-    (void)sender;
-    (void)x;
-    UNREACHABLE();
-}
-
-void exchange_free_results(struct exchange *x)
-{
-    buf_free(&x->request_headers);
-    buf_free(&x->response_headers);
-    buf_free(&x->response_body);
-}
-
 uint32_t world_app_of(const struct exchange *x)
 {
     unsigned app_no = 0;
