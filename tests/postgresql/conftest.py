@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "scenario"))
 
 import postgresql  # noqa: E402  (of the folder above)
 from harness import Receiver, eventually  # noqa: E402
-from nodes import DatabaseDaemon  # noqa: E402  (of this folder)
+from nodes import Cluster, DatabaseDaemon  # noqa: E402  (of this folder)
 
 
 numbers = itertools.count(1)  # a database's name is short: the tests' may begin alike
@@ -34,6 +34,14 @@ def database_daemon(tmp_path, database):
     d = DatabaseDaemon(tmp_path, database)
     yield d
     d.stop()
+
+
+@pytest.fixture
+def cluster(tmp_path, database):
+    """Daemons on one database."""
+    found = Cluster(tmp_path, database)
+    yield found
+    found.stop()
 
 
 @pytest.fixture

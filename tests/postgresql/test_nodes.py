@@ -14,13 +14,6 @@ from test_revocation import Held
 
 
 @pytest.fixture
-def cluster(tmp_path, database):
-    found = nodes.Cluster(tmp_path, database)
-    yield found
-    found.stop()
-
-
-@pytest.fixture
 def slow():
     """Takes a moment: so there is always something under way."""
     def answer(_):

@@ -3,16 +3,7 @@ import signal
 import threading
 import time
 
-import nodes
-import pytest
 from harness import Receiver, eventually
-
-
-@pytest.fixture
-def cluster(tmp_path, database):
-    found = nodes.Cluster(tmp_path, database)
-    yield found
-    found.stop()
 
 
 def test_an_attempt_under_way_elsewhere_is_the_last(cluster):

@@ -2,17 +2,9 @@
 import signal
 
 import nodes
-import pytest
 from harness import Receiver, eventually
 
 STATES = "disabled suspended host_down paused failing app_disabled unknown open not_configured".split()
-
-
-@pytest.fixture
-def cluster(tmp_path, database):
-    found = nodes.Cluster(tmp_path, database)
-    yield found
-    found.stop()
 
 
 def health(node, account):

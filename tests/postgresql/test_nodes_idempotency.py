@@ -1,18 +1,9 @@
 """Idempotency-Key where several daemons share a database: one request, repeated at whichever node."""
 import threading
 
-import nodes
-import pytest
 from checks import DEAD_URL
 
 ROUNDS = 12
-
-
-@pytest.fixture
-def cluster(tmp_path, database):
-    found = nodes.Cluster(tmp_path, database)
-    yield found
-    found.stop()
 
 
 def make(node, path, body, key, partner_id):

@@ -3,7 +3,6 @@ import threading
 import time
 
 import nodes
-import pytest
 from harness import eventually
 from postgresql import Session, sql
 
@@ -33,13 +32,6 @@ LOCK_WAIT = """
 SELECT coalesce(max(extract(epoch FROM clock_timestamp()-query_start)),0) FROM pg_stat_activity
 WHERE application_name='%s' AND wait_event_type='Lock'
 """
-
-
-@pytest.fixture
-def cluster(tmp_path, database):
-    found = nodes.Cluster(tmp_path, database)
-    yield found
-    found.stop()
 
 
 class Load:

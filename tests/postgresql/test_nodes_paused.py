@@ -4,7 +4,6 @@ import threading
 import time
 
 import http2
-import nodes
 import pytest
 from harness import Account, Receiver, assert_signed, eventually
 from postgresql import sql
@@ -13,13 +12,6 @@ from shim import shimmed
 from test_carried import Pair
 
 LOOK_LASTS_S = 1
-
-
-@pytest.fixture
-def cluster(tmp_path, database):
-    found = nodes.Cluster(tmp_path, database)
-    yield found
-    found.stop()
 
 
 def state_of(process):

@@ -8,7 +8,8 @@ import zlib
 
 import pytest
 
-from harness import POSTGRESQL, Daemon, Receiver, forget_stores
+from harness import POSTGRESQL, Account, Daemon, Receiver, forget_stores
+from smtp import MailServer
 
 
 # The files that take longest, here and in tests/postgresql, begin first: one that began last would run on
@@ -67,6 +68,11 @@ def daemon(tmp_path_factory, request):
         shutil.rmtree(directory)
 
 
+@pytest.fixture(scope="module")
+def account(daemon):
+    return Account(daemon)
+
+
 @pytest.fixture
 def own_daemon(tmp_path):
     """A daemon that the test may kill, restart and configure: not started yet."""
@@ -80,3 +86,11 @@ def receiver():
     r = Receiver()
     yield r
     r.close()
+
+
+@pytest.fixture
+def server():
+    """A mail server."""
+    s = MailServer()
+    yield s
+    s.close()

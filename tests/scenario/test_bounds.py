@@ -11,11 +11,6 @@ from harness import Account, eventually
 from test_hostile_clients import (MIB, answers, assert_problem, connect, is_closed, request, say)
 
 
-@pytest.fixture(scope="module")
-def account(daemon):
-    return Account(daemon)
-
-
 # --- what is answered ----------------------------------------------------------------------------
 
 def test_an_events_errors_are_bounded_and_counted(daemon, account):

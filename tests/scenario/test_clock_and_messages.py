@@ -4,7 +4,6 @@ import pytest
 from harness import Daemon, Receiver, eventually
 from people import person
 from shim import Clock, shimmed
-from smtp import MailServer
 from test_link_mail import invite
 from test_link_mail import to as link_mails_to
 from test_mail_preferences import choose, start_at, to
@@ -17,13 +16,6 @@ AHEAD_S = 40 * 86400
 @pytest.fixture
 def clock(tmp_path):
     return Clock(tmp_path / "clock")
-
-
-@pytest.fixture
-def server():
-    s = MailServer()
-    yield s
-    s.close()
 
 
 def numbers(daemon, what):

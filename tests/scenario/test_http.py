@@ -16,11 +16,6 @@ from schema import faults, operations
 
 
 @pytest.fixture(scope="module")
-def account(daemon):
-    return Account(daemon)
-
-
-@pytest.fixture(scope="module")
 def document(daemon):
     return daemon.api().get("/openapi.json", key=None).json
 

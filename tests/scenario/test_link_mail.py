@@ -7,18 +7,10 @@ import pytest
 from checks import assert_problem
 from harness import eventually
 from people import PASSWORD, Browser, partner
-from smtp import MailServer
 from test_mail import FROM, mails
 from test_sign_in import reload
 
 URL = "https://wall.example"
-
-
-@pytest.fixture
-def server():
-    s = MailServer()
-    yield s
-    s.close()
 
 
 def start(daemon, server, *options):

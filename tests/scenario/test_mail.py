@@ -54,13 +54,6 @@ def mails(server):
         return list(server.mails)
 
 
-@pytest.fixture
-def server():
-    s = MailServer()
-    yield s
-    s.close()
-
-
 def test_down_and_working_again(own_daemon, server):
     daemon = start(own_daemon, server, "--public-url", "https://wall.example/")
     p = partner(daemon)

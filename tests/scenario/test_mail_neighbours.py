@@ -13,13 +13,6 @@ from test_mail import start as start_alerts
 
 
 @pytest.fixture
-def server():
-    s = MailServer()
-    yield s
-    s.close()
-
-
-@pytest.fixture
 def daemon(own_daemon, server):
     return start(own_daemon, server, "--public-url", PUBLIC_URL)
 

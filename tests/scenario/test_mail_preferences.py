@@ -1,25 +1,15 @@
 """Each person chooses which messages come by e-mail: at once, in a daily digest, or not."""
-import pytest
-
 from checks import assert_problem
 from harness import Daemon, eventually
 from inside import lived_until
 from people import person
 from shim import Clock, shimmed
-from smtp import MailServer
 from test_mail import FROM, mails, more_apps, start, told
 from test_operations import SCHEDULE, Partner
 from test_statement_ready import go_to
 
 PATH = "/api/v1/session/mail-preferences"
 NEVER = {"Endpoints": "never", "Certificates": "never", "Statements": "never"}
-
-
-@pytest.fixture
-def server():
-    s = MailServer()
-    yield s
-    s.close()
 
 
 def choose(browser, **choices):

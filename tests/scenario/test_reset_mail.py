@@ -3,18 +3,10 @@ import pytest
 
 from harness import eventually
 from people import PASSWORD, enrol, partner, person
-from smtp import MailServer
 from test_link_mail import URL, settled, start, to
 from test_mail import mails
 
 SUBJECT = "Your second factor was reset"
-
-
-@pytest.fixture
-def server():
-    s = MailServer()
-    yield s
-    s.close()
 
 
 @pytest.fixture

@@ -2,15 +2,8 @@
 import hashlib
 import json
 
-import pytest
-
 from checks import assert_problem
 from harness import Account, Receiver, sig, webhook_signature
-
-
-@pytest.fixture(scope="module")
-def account(daemon):
-    return Account(daemon)
 
 
 def ask(daemon, account, body, **fields):
