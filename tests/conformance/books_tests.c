@@ -24,25 +24,17 @@ static void must_hold(struct subject *s, int64_t days, int64_t callbacks)
     free(c.differences);
 }
 
-static void submit_at(struct subject *s, struct candidate c, int64_t occurred_ms)
-{
-    struct verdict v = {0};
-    c.occurred_ms = occurred_ms;
-    CHECK_EQ_INT(subject_submit(s, &c, 1, BASE_MS, &v), STORE_OK);
-    CHECK_EQ_INT(v.kind, VERDICT_ACCEPTED);
-}
-
 static void submit_some(struct subject *s)
 {
-    submit_at(s, item(EVENT_SURVEY_COMPLETED, "r-1"), BASE_MS);
-    submit_at(s, item(EVENT_SURVEY_STARTED, "s-1"), BASE_MS);
-    submit_at(s, item(EVENT_OFFER_COMPLETED, "o-1"), BASE_MS - DAY);
-    submit_at(s, reversal("x-1", "o-1"), BASE_MS);
+    accept_at(s, item(EVENT_SURVEY_COMPLETED, "r-1"), BASE_MS, BASE_MS);
+    accept_at(s, item(EVENT_SURVEY_STARTED, "s-1"), BASE_MS, BASE_MS);
+    accept_at(s, item(EVENT_OFFER_COMPLETED, "o-1"), BASE_MS - DAY, BASE_MS);
+    accept_at(s, reversal("x-1", "o-1"), BASE_MS, BASE_MS);
     struct candidate test = item(EVENT_SURVEY_COMPLETED, "t-1");
     test.is_test = true;
-    submit_at(s, test, BASE_MS);
-    submit_at(s, item_of(APP_A2, EVENT_SURVEY_COMPLETED, "q-1"), BASE_MS);
-    submit_at(s, item_of(APP_B1, EVENT_SURVEY_COMPLETED, "b-1"), -1);
+    accept_at(s, test, BASE_MS, BASE_MS);
+    accept_at(s, item_of(APP_A2, EVENT_SURVEY_COMPLETED, "q-1"), BASE_MS, BASE_MS);
+    accept_at(s, item_of(APP_B1, EVENT_SURVEY_COMPLETED, "b-1"), -1, BASE_MS);
 }
 
 static void settle(struct subject *s, const char *id, enum lane_kind lane,

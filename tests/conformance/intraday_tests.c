@@ -27,35 +27,26 @@ static const char *intraday_text(struct subject *s, uint32_t account_no, int32_t
     return buf_c(&b);
 }
 
-static void submit_at(struct subject *s, struct candidate c, int64_t occurred_ms,
-                      int64_t received_ms)
-{
-    struct verdict v = {0};
-    c.occurred_ms = occurred_ms;
-    CHECK_EQ_INT(subject_submit(s, &c, 1, received_ms, &v), STORE_OK);
-    CHECK_EQ_INT(v.kind, VERDICT_ACCEPTED);
-}
-
 static void start_at(struct subject *s, const char *id, const char *panelist, int64_t occurred_ms)
 {
     struct candidate c = item(EVENT_SURVEY_STARTED, id);
     c.panelist_id = str_of(panelist);
-    submit_at(s, c, occurred_ms, BASE_MS);
+    accept_at(s, c, occurred_ms, BASE_MS);
 }
 
 static void slots_have_what_happened_in_them(struct subject *s)
 {
     int64_t day = TODAY * DAY;
-    submit_at(s, item(EVENT_SURVEY_COMPLETED, "r-1"), day, BASE_MS);
-    submit_at(s, item(EVENT_SURVEY_COMPLETED, "r-2"), day + SLOT - 1, BASE_MS);
-    submit_at(s, item(EVENT_OFFER_COMPLETED, "o-1"), day + SLOT, BASE_MS);
-    submit_at(s, item(EVENT_SURVEY_STARTED, "s-1"), day + DAY - 1, BASE_MS + DAY / 2);
-    submit_at(s, reversal("x-1", "o-1"), day + 2 * SLOT, BASE_MS);
+    accept_at(s, item(EVENT_SURVEY_COMPLETED, "r-1"), day, BASE_MS);
+    accept_at(s, item(EVENT_SURVEY_COMPLETED, "r-2"), day + SLOT - 1, BASE_MS);
+    accept_at(s, item(EVENT_OFFER_COMPLETED, "o-1"), day + SLOT, BASE_MS);
+    accept_at(s, item(EVENT_SURVEY_STARTED, "s-1"), day + DAY - 1, BASE_MS + DAY / 2);
+    accept_at(s, reversal("x-1", "o-1"), day + 2 * SLOT, BASE_MS);
     struct candidate test = item(EVENT_SURVEY_COMPLETED, "t-1");
     test.is_test = true;
-    submit_at(s, test, day + 3 * SLOT, BASE_MS);
-    submit_at(s, item_of(APP_B1, EVENT_SURVEY_COMPLETED, "b-1"), day, BASE_MS);
-    submit_at(s, item(EVENT_SURVEY_COMPLETED, "y-1"), day - 1, BASE_MS);
+    accept_at(s, test, day + 3 * SLOT, BASE_MS);
+    accept_at(s, item_of(APP_B1, EVENT_SURVEY_COMPLETED, "b-1"), day, BASE_MS);
+    accept_at(s, item(EVENT_SURVEY_COMPLETED, "y-1"), day - 1, BASE_MS);
     const char *whole = "0 0/2/0/2500000;1 0/1/0/1250000;2 0/0/0/-1250000;95 1/0/1/0;";
     CHECK_CSTR(intraday_text(s, ACCOUNT_A, TODAY), whole);
     CHECK_CSTR(intraday_text(s, ACCOUNT_A, TODAY - 1), "95 0/1/0/1250000;");
@@ -84,12 +75,12 @@ static void a_panelist_is_new_once_a_day(struct subject *s)
     struct candidate test = item(EVENT_SURVEY_STARTED, "t-1");
     test.panelist_id = STR("eve");
     test.is_test = true;
-    submit_at(s, test, day, BASE_MS);
+    accept_at(s, test, day, BASE_MS);
     start_at(s, "s-6", "eve", day + 7 * SLOT);
     struct candidate other = item(EVENT_SURVEY_STARTED, "s-7"); /* another client, another count */
     other.client_no = 111;
     other.panelist_id = STR("ann");
-    submit_at(s, other, day + 7 * SLOT, BASE_MS);
+    accept_at(s, other, day + 7 * SLOT, BASE_MS);
     CHECK_CSTR(intraday_text(s, ACCOUNT_A, TODAY),
                "5 1/0/1/0;6 2/0/1/0;7 2/0/2/0;8 1/0/0/0;9 1/0/0/0;");
     int64_t erased = 0;
@@ -102,10 +93,10 @@ static void a_panelist_is_new_once_a_day(struct subject *s)
 static void what_comes_too_late_is_in_no_slot(struct subject *s)
 {
     int64_t day = TODAY * DAY;
-    submit_at(s, item(EVENT_SURVEY_STARTED, "s-1"), day, day + (INTRADAY_DAYS + 1) * DAY - 1);
+    accept_at(s, item(EVENT_SURVEY_STARTED, "s-1"), day, day + (INTRADAY_DAYS + 1) * DAY - 1);
     CHECK_CSTR(intraday_text(s, ACCOUNT_A, TODAY), "0 1/0/1/0;");
-    submit_at(s, item(EVENT_SURVEY_STARTED, "s-2"), day, day + (INTRADAY_DAYS + 1) * DAY);
-    submit_at(s, item(EVENT_SURVEY_COMPLETED, "r-2"), day, day + (INTRADAY_DAYS + 1) * DAY);
+    accept_at(s, item(EVENT_SURVEY_STARTED, "s-2"), day, day + (INTRADAY_DAYS + 1) * DAY);
+    accept_at(s, item(EVENT_SURVEY_COMPLETED, "r-2"), day, day + (INTRADAY_DAYS + 1) * DAY);
     CHECK_CSTR(intraday_text(s, ACCOUNT_A, TODAY), "-0 1/0/1/0;");
 }
 
@@ -116,12 +107,12 @@ static void a_day_that_lacks_an_event_is_not_whole(struct subject *s)
     int64_t day = TODAY * DAY;
     struct candidate test = item(EVENT_SURVEY_COMPLETED, "t-1");
     test.is_test = true;
-    submit_at(s, item(EVENT_SURVEY_COMPLETED, "r-1"), day, BASE_MS);
-    submit_at(s, item(EVENT_SURVEY_COMPLETED, "n-1"), day + DAY, BASE_MS + DAY);
-    submit_at(s, test, day, BASE_MS + 40 * DAY);
+    accept_at(s, item(EVENT_SURVEY_COMPLETED, "r-1"), day, BASE_MS);
+    accept_at(s, item(EVENT_SURVEY_COMPLETED, "n-1"), day + DAY, BASE_MS + DAY);
+    accept_at(s, test, day, BASE_MS + 40 * DAY);
     CHECK_CSTR(intraday_text(s, ACCOUNT_A, TODAY), "0 0/1/0/1250000;");
-    submit_at(s, item(EVENT_SURVEY_COMPLETED, "r-2"), day, BASE_MS + 40 * DAY);
-    submit_at(s, item(EVENT_SURVEY_COMPLETED, "r-3"), day, BASE_MS);
+    accept_at(s, item(EVENT_SURVEY_COMPLETED, "r-2"), day, BASE_MS + 40 * DAY);
+    accept_at(s, item(EVENT_SURVEY_COMPLETED, "r-3"), day, BASE_MS);
     CHECK_CSTR(intraday_text(s, ACCOUNT_A, TODAY), "-0 0/2/0/2500000;");
     CHECK_CSTR(intraday_text(s, ACCOUNT_A, TODAY + 1), "0 0/1/0/1250000;");
     if (!s->keeps)

@@ -31,36 +31,27 @@ static const char *statement_text(struct subject *s, uint32_t account_no, int32_
     return buf_c(&b);
 }
 
-static void submit_at(struct subject *s, struct candidate c, int64_t occurred_ms,
-                      int64_t received_ms)
-{
-    struct verdict v = {0};
-    c.occurred_ms = occurred_ms;
-    CHECK_EQ_INT(subject_submit(s, &c, 1, received_ms, &v), STORE_OK);
-    CHECK_EQ_INT(v.kind, VERDICT_ACCEPTED);
-}
-
 /* Received in this order: yesterday, today, tomorrow. */
 static void submit_days(struct subject *s)
 {
     struct candidate gift = item(EVENT_AD_HOC, "h-1");
     gift.reward_micros = 3500000;
-    submit_at(s, gift, BASE_MS, BASE_MS - DAY);
+    accept_at(s, gift, BASE_MS, BASE_MS - DAY);
     struct candidate test = item(EVENT_SURVEY_COMPLETED, "t-1");
     test.is_test = true;
-    submit_at(s, test, BASE_MS, BASE_MS);
-    submit_at(s, item(EVENT_SURVEY_STARTED, "s-1"), BASE_MS, BASE_MS);
-    submit_at(s, item(EVENT_SURVEY_COMPLETED, "r-1"), BASE_MS, BASE_MS);
-    submit_at(s, item(EVENT_OFFER_COMPLETED, "o-1"), TODAY * DAY, BASE_MS);
-    submit_at(s, item(EVENT_OFFER_CLICKED, "c-1"), TODAY * DAY + DAY - 1, BASE_MS);
-    submit_at(s, item(EVENT_OFFER_CLICKED, "c-0"), TODAY * DAY - 1, BASE_MS);
-    submit_at(s, item_of(APP_A2, EVENT_PROFILER_COMPLETED, "p-1"), BASE_MS, BASE_MS);
-    submit_at(s, item_of(APP_B1, EVENT_SURVEY_COMPLETED, "b-1"), BASE_MS, BASE_MS);
-    submit_at(s, item_of(APP_B1, EVENT_SURVEY_COMPLETED, "b-0"), -1, BASE_MS);
-    submit_at(s, item(EVENT_SURVEY_DISQUALIFIED, "d-1"), BASE_MS, BASE_MS + DAY);
-    submit_at(s, item(EVENT_SURVEY_COMPLETED, "R-2"), BASE_MS, BASE_MS + DAY);
-    submit_at(s, reversal("x-1", "o-1"), BASE_MS, BASE_MS + DAY);
-    submit_at(s, item_of(APP_A2, EVENT_SURVEY_COMPLETED, "q-1"), BASE_MS, BASE_MS + DAY);
+    accept_at(s, test, BASE_MS, BASE_MS);
+    accept_at(s, item(EVENT_SURVEY_STARTED, "s-1"), BASE_MS, BASE_MS);
+    accept_at(s, item(EVENT_SURVEY_COMPLETED, "r-1"), BASE_MS, BASE_MS);
+    accept_at(s, item(EVENT_OFFER_COMPLETED, "o-1"), TODAY * DAY, BASE_MS);
+    accept_at(s, item(EVENT_OFFER_CLICKED, "c-1"), TODAY * DAY + DAY - 1, BASE_MS);
+    accept_at(s, item(EVENT_OFFER_CLICKED, "c-0"), TODAY * DAY - 1, BASE_MS);
+    accept_at(s, item_of(APP_A2, EVENT_PROFILER_COMPLETED, "p-1"), BASE_MS, BASE_MS);
+    accept_at(s, item_of(APP_B1, EVENT_SURVEY_COMPLETED, "b-1"), BASE_MS, BASE_MS);
+    accept_at(s, item_of(APP_B1, EVENT_SURVEY_COMPLETED, "b-0"), -1, BASE_MS);
+    accept_at(s, item(EVENT_SURVEY_DISQUALIFIED, "d-1"), BASE_MS, BASE_MS + DAY);
+    accept_at(s, item(EVENT_SURVEY_COMPLETED, "R-2"), BASE_MS, BASE_MS + DAY);
+    accept_at(s, reversal("x-1", "o-1"), BASE_MS, BASE_MS + DAY);
+    accept_at(s, item_of(APP_A2, EVENT_SURVEY_COMPLETED, "q-1"), BASE_MS, BASE_MS + DAY);
 }
 
 static void check_statements(struct subject *s)

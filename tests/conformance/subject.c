@@ -1,6 +1,8 @@
 /* Drives a store from one thread: its own clock, its own executor, and a wait for each `done`. */
 #include "subject.h"
 
+#include "check.h"
+
 #include "base/alloc.h"
 #include "world.h"
 
@@ -274,6 +276,14 @@ enum store_status subject_submit(struct subject *s, const struct candidate *item
         memcpy(ret_verdicts, b->verdicts, count * sizeof *ret_verdicts);
     free_batch(b);
     return status;
+}
+
+void accept_at(struct subject *s, struct candidate c, int64_t occurred_ms, int64_t received_ms)
+{
+    struct verdict v = {0};
+    c.occurred_ms = occurred_ms;
+    CHECK_EQ_INT(subject_submit(s, &c, 1, received_ms, &v), STORE_OK);
+    CHECK_EQ_INT(v.kind, VERDICT_ACCEPTED);
 }
 
 enum store_status subject_record(struct subject *s, const struct outcome *items, size_t count)

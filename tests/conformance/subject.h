@@ -72,6 +72,8 @@ enum store_status subject_submit(struct subject *s, const struct candidate *item
 struct intake_batch *subject_make_batch(struct subject *s, const struct candidate *items,
                                         size_t count, int64_t received_ms);
 void free_batch(struct intake_batch *batch);
+/* The store must accept it. */
+void accept_at(struct subject *s, struct candidate c, int64_t occurred_ms, int64_t received_ms);
 enum store_status subject_record(struct subject *s, const struct outcome *items, size_t count);
 void subject_page(struct subject *s, struct due_page *page); /* the caller drops page->items */
 void subject_start_page(struct subject *s, struct due_page *page);  /* subject_wait its done */

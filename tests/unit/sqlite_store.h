@@ -101,6 +101,8 @@ extern const struct app_terms terms;
 struct candidate make(enum event_type type, const char *event_id, const char *panelist);
 
 struct verdict submit_at(struct candidate c, int64_t received_ms);
+/* For events that the store may refuse. */
+enum store_status try_to_submit(const char *event_id);
 
 struct verdict submit(struct candidate c);
 

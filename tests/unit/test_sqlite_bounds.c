@@ -21,15 +21,6 @@ static int space(struct disk *disk, const char *path, int64_t *ret_free, int64_t
     return 0;
 }
 
-static enum store_status try_to_submit(const char *event_id)
-{
-    struct candidate c = make(EVENT_SURVEY_COMPLETED, event_id, "ann");
-    struct intake_batch batch = {.items = &c, .count = 1, .received_ms = NOW_MS};
-    ASK(store_submit, store, &batch);
-    arena_free(&batch.arena);
-    return batch.status;
-}
-
 /* Looks at the disk anew, as it does at most every quarter of a second of the store's clock; called
  * again, it leaves the store's threads the time to get on. */
 static struct store_numbers look(void)

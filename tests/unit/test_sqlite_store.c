@@ -473,15 +473,6 @@ static void recovers_from_the_journal_alone(void)
     end();
 }
 
-static enum store_status try_to_submit(const char *event_id)
-{
-    struct candidate c = make(EVENT_SURVEY_COMPLETED, event_id, "ann");
-    struct intake_batch batch = {.items = &c, .count = 1, .received_ms = NOW_MS};
-    ASK(store_submit, store, &batch);
-    arena_free(&batch.arena);
-    return batch.status;
-}
-
 static void stops_when_a_sync_fails(void)
 {
     begin();
