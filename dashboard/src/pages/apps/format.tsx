@@ -115,10 +115,8 @@ export function FormatFields(props: Props) {
         <SelectField
           label="Request format"
           hint="Every format can have macros such as {PanelistId} and {Reward} in its URLs. Applies to all three URLs of the app."
-          value={draft.text('RequestFormat')}
           items={formats}
-          onChange={format => draft.set('RequestFormat', format)}
-          fault={draft.fault('RequestFormat')}
+          {...draft.field('RequestFormat')}
         />
         <SelectField
           label="Receiver written for"

@@ -66,28 +66,19 @@ export function GeneralTab(props: TabProps) {
         {draft => (
           <div class="grid-2">
             <div class="stack">
-              <TextField
-                label="Name"
-                value={draft.text('Name')}
-                onChange={v => draft.set('Name', v)}
-                fault={draft.fault('Name')}
-              />
+              <TextField label="Name" {...draft.field('Name')} />
               <TextField
                 label="Currency Value"
                 unit="per 1 USD"
                 inputMode="decimal"
                 hint="Above 0, at most 1,000,000, with up to 6 decimal places."
-                value={draft.text('CurrencyValue')}
-                onChange={v => draft.set('CurrencyValue', v)}
-                fault={draft.fault('CurrencyValue')}
+                {...draft.field('CurrencyValue')}
               />
               <TextField
                 label="Decimal places"
                 inputMode="numeric"
                 hint="0 to 6. With 0 your users get whole coins."
-                value={draft.text('RewardDecimals')}
-                onChange={v => draft.set('RewardDecimals', v)}
-                fault={draft.fault('RewardDecimals')}
+                {...draft.field('RewardDecimals')}
               />
             </div>
             <Preview
@@ -114,18 +105,14 @@ export function GeneralTab(props: TabProps) {
               unit="of your currency"
               inputMode="decimal"
               hint="0: none."
-              value={draft.text('DisqualificationReward')}
-              onChange={v => draft.set('DisqualificationReward', v)}
-              fault={draft.fault('DisqualificationReward')}
+              {...draft.field('DisqualificationReward')}
             />
             <TextField
               label="At most"
               unit="times per panelist in 24 h"
               inputMode="numeric"
               hint="After that the reward is 0."
-              value={draft.text('DisqualificationCap')}
-              onChange={v => draft.set('DisqualificationCap', v)}
-              fault={draft.fault('DisqualificationCap')}
+              {...draft.field('DisqualificationCap')}
             />
           </div>
         )}

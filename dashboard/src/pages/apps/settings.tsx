@@ -15,6 +15,12 @@ export interface Draft {
   on: (name: string) => boolean;
   set: (name: string, value: Value) => void;
   fault: (name: string) => string | undefined;
+  /** What a field of text shows and does. */
+  field: (name: string) => {
+    value: string;
+    onChange: (value: string) => void;
+    fault: string | undefined;
+  };
   /** Asks something about the draft; what is wrong with it is shown as when it is saved. */
   run: (ask: () => Promise<void>) => Promise<void>;
 }
@@ -64,6 +70,11 @@ export function SettingsCard(props: Props) {
     on: name => value(name) === true,
     set: (name, next) => setChanges(old => ({ ...old, [name]: next })),
     fault: sending.fault,
+    field: name => ({
+      value: draft.text(name),
+      onChange: next => draft.set(name, next),
+      fault: draft.fault(name),
+    }),
     run: sending.run,
   };
   const save = () =>

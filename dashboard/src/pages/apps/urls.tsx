@@ -38,9 +38,7 @@ export function UrlField({
         mono
         placeholder="https://"
         hint={hint}
-        value={url}
-        onChange={v => draft.set(name, v)}
-        fault={draft.fault(name)}
+        {...draft.field(name)}
       />
       {/^http:/i.test(url.trim()) && (
         <Caution>
@@ -141,27 +139,21 @@ function LimitsCard(props: TabProps) {
             unit="seconds"
             inputMode="numeric"
             hint="3 to 30, from connecting to the end of the response."
-            value={draft.text('TimeoutSeconds')}
-            onChange={v => draft.set('TimeoutSeconds', v)}
-            fault={draft.fault('TimeoutSeconds')}
+            {...draft.field('TimeoutSeconds')}
           />
           <TextField
             label="Concurrency"
             unit="callbacks"
             inputMode="numeric"
             hint="At most this many in parallel per URL."
-            value={draft.text('MaxConcurrency')}
-            onChange={v => draft.set('MaxConcurrency', v)}
-            fault={draft.fault('MaxConcurrency')}
+            {...draft.field('MaxConcurrency')}
           />
           <TextField
             label="Rate"
             unit="per second"
             inputMode="numeric"
             hint="0: no limit."
-            value={draft.text('RatePerSecond')}
-            onChange={v => draft.set('RatePerSecond', v)}
-            fault={draft.fault('RatePerSecond')}
+            {...draft.field('RatePerSecond')}
           />
         </div>
       )}
@@ -182,9 +174,7 @@ function AnswersCard(props: TabProps) {
         <TextField
           label="Statuses"
           hint="From 400 to 499, such as 404, 422. Empty: none."
-          value={draft.text('FinalStatuses')}
-          onChange={v => draft.set('FinalStatuses', v)}
-          fault={draft.fault('FinalStatuses')}
+          {...draft.field('FinalStatuses')}
         />
       )}
     </SettingsCard>
