@@ -32,8 +32,7 @@ static void note(const char *body, int64_t at_us)
     if (!panelist)
         return;
     int64_t age_us = at_us - strtoll(panelist, NULL, 10);
-    ages_us = xgrow(ages_us, &age_capacity, age_count + 1, sizeof *ages_us);
-    ages_us[age_count++] = age_us;
+    *ARRAY_PUSH(ages_us, age_count, age_capacity) = age_us;
     if (arrivals && reward)
         fprintf(arrivals, "%lld %lld %.*s\n", (long long)at_us, (long long)age_us,
                 (int)strcspn(reward, "\""), reward);

@@ -29,3 +29,8 @@ char *xstrdup(const char *s) __attribute__((returns_nonnull, malloc));
 
 /* Grows an array geometrically: makes room for `want` elements of `size` bytes. */
 void *xgrow(void *p, size_t *capacity, size_t want, size_t size) __attribute__((returns_nonnull));
+
+/* A pointer to a new, uninitialised element at the end of an array. An assignment to it must not
+ * use the array or the count: whether these are changed before is undefined. */
+#define ARRAY_PUSH(items, count, capacity)                                                         \
+    ((items) = xgrow((items), &(capacity), (count) + 1, sizeof *(items)), &(items)[(count)++])

@@ -29,8 +29,7 @@ static bool announce(struct inbox *in)
 /* The caller holds the lock. */
 static void add_note(struct inbox *in, const struct note *note)
 {
-    in->notes = xgrow(in->notes, &in->note_capacity, in->note_count + 1, sizeof(struct note));
-    in->notes[in->note_count++] = *note;
+    *ARRAY_PUSH(in->notes, in->note_count, in->note_capacity) = *note;
 }
 
 /* The caller holds the lock. Drops the callback and leaves a note for its lane to page it; one note

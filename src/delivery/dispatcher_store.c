@@ -243,8 +243,7 @@ void dispatcher_record(struct dispatcher *d, const struct outcome *outcome)
     }
     struct outcomes_sent *r = d->recording.gathering;
     struct outcome_batch *b = &r->batch;
-    b->items = xgrow(b->items, &r->capacity, b->count + 1, sizeof(struct outcome));
-    struct outcome *o = &b->items[b->count++];
+    struct outcome *o = ARRAY_PUSH(b->items, b->count, r->capacity);
     *o = *outcome;
     if (d->delivery->leases)
         o->fence = dispatcher_find(d, o->lane)->fence;

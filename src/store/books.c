@@ -173,9 +173,7 @@ static void differ(struct books_check *check, const struct books_difference *wha
     if (check->difference_count == BOOKS_DIFFERENCES_MOST)
         return;
     size_t capacity = check->difference_count; /* rare, so that the array grows one by one */
-    check->differences = xgrow(check->differences, &capacity, check->difference_count + 1,
-                               sizeof *check->differences);
-    check->differences[check->difference_count++] = *what;
+    *ARRAY_PUSH(check->differences, check->difference_count, capacity) = *what;
 }
 
 static struct books_difference difference_of(const struct book_key *key, enum books_rule rule)

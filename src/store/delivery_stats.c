@@ -66,8 +66,8 @@ static struct delivery_stats *stats_at(struct delivery_stats_rows *rows,
     bool is_new;
     size_t at = key_table_add(&rows->table, &table_of_rows, rows->items, key, &is_new);
     if (is_new) {
-        rows->items = xgrow(rows->items, &rows->capacity, rows->count + 1, sizeof *rows->items);
-        rows->items[rows->count++] = (struct delivery_stats_row){.key = *key};
+        *ARRAY_PUSH(rows->items, rows->count, rows->capacity) =
+            (struct delivery_stats_row){.key = *key};
     }
     return &rows->items[at].stats;
 }

@@ -32,8 +32,7 @@ static struct statement_app *begin_app(struct statement_maker *m, uint32_t app_n
     const struct statement_app *last = app_under_way(m);
     end_app(m);
     ASSERT(!last || last->app_no < app_no);
-    q->apps = xgrow(q->apps, &m->capacity, q->count + 1, sizeof *q->apps);
-    q->apps[q->count++] = (struct statement_app){.app_no = app_no};
+    *ARRAY_PUSH(q->apps, q->count, m->capacity) = (struct statement_app){.app_no = app_no};
     (void)crypto_hash_sha256_init(&m->hash);
     return &q->apps[q->count - 1];
 }

@@ -60,8 +60,7 @@ static void group_bytes(struct buf *b, uint64_t id)
 
 static void keep(struct model *m, uint64_t id, struct journal_position end)
 {
-    m->kept = xgrow(m->kept, &m->kept_capacity, m->kept_count + 1, sizeof *m->kept);
-    m->kept[m->kept_count++] = (struct group){id, end};
+    *ARRAY_PUSH(m->kept, m->kept_count, m->kept_capacity) = (struct group){id, end};
 }
 
 static bool see(void *context, struct str records, struct journal_position end)

@@ -48,8 +48,7 @@ static void set_name(struct sim_names *names, const char *path, struct sim_file 
 {
     f->links++;
     drop_name(names, path);
-    names->items = xgrow(names->items, &names->capacity, names->count + 1, sizeof *names->items);
-    names->items[names->count++] = (struct sim_name){xstrdup(path), f};
+    *ARRAY_PUSH(names->items, names->count, names->capacity) = (struct sim_name){xstrdup(path), f};
 }
 
 static void apply_name_change(struct sim_names *names, const struct sim_name_change *c)
@@ -80,9 +79,7 @@ static void change_name(struct sim_disk *s, const char *from, const char *to, st
     if (c.file)
         c.file->links++;
     apply_name_change(&s->now, &c);
-    s->name_changes = xgrow(s->name_changes, &s->name_change_capacity, s->name_change_count + 1,
-                            sizeof *s->name_changes);
-    s->name_changes[s->name_change_count++] = c;
+    *ARRAY_PUSH(s->name_changes, s->name_change_count, s->name_change_capacity) = c;
 }
 
 static void clear_names(struct sim_names *names)

@@ -89,8 +89,7 @@ void sparse_copy(struct sparse *to, const struct sparse *from)
 
 static void remember(struct sim_file *f, struct sim_change change)
 {
-    f->changes = xgrow(f->changes, &f->change_capacity, f->change_count + 1, sizeof *f->changes);
-    f->changes[f->change_count++] = change;
+    *ARRAY_PUSH(f->changes, f->change_count, f->change_capacity) = change;
 }
 
 void sim_file_write(struct sim_file *f, uint64_t offset, const char *p, size_t n, uint64_t when)

@@ -52,8 +52,7 @@ struct owed_list {
 
 static void owe(struct owed_list *list, const struct entry *e)
 {
-    list->items = xgrow(list->items, &list->capacity, list->count + 1, sizeof(struct callback *));
-    list->items[list->count++] = memory_callback(e);
+    *ARRAY_PUSH(list->items, list->count, list->capacity) = memory_callback(e);
 }
 
 /* Without the lock: the sink is somebody else's code. */
@@ -77,8 +76,7 @@ static int64_t *find_payments(const struct memory_store *m, const struct candida
         if (e->cap != CAP_COUNTED || e->app_no != c->terms->app_no ||
             !str_eq(e->panelist_id, c->panelist_id))
             continue;
-        at_ms = xgrow(at_ms, &capacity, n + 1, sizeof *at_ms);
-        at_ms[n++] = e->occurred_ms;
+        *ARRAY_PUSH(at_ms, n, capacity) = e->occurred_ms;
     }
     cap_sort(at_ms, n);
     *ret_count = n;
@@ -117,8 +115,7 @@ static struct entry *add_entry(struct memory_store *m, const struct event *event
     struct entry *e = xcalloc(1, sizeof *e);
     e->event = *event;
     event_keep(&e->event, &m->arena);
-    m->entries = xgrow(m->entries, &m->capacity, m->count + 1, sizeof(struct entry *));
-    m->entries[m->count++] = e;
+    *ARRAY_PUSH(m->entries, m->count, m->capacity) = e;
     memory_index(m, e);
     books_owe(&m->ledger, &e->event, event->state);
     e->life.state = event->state;
@@ -185,8 +182,7 @@ static void keep_attempt(struct memory_store *m, struct entry *e, const struct a
     attempt_keep(&a, &m->arena);
     if (!e->event.body.p) /* erased during the attempt */
         attempt_erase(&a);
-    e->log = xgrow(e->log, &e->log_capacity, e->log_count + 1, sizeof *e->log);
-    e->log[e->log_count++] = a;
+    *ARRAY_PUSH(e->log, e->log_count, e->log_capacity) = a;
 }
 
 /* What the outcome, which has left the original so, means for its reversal. */
@@ -263,8 +259,7 @@ static void set_object(struct memory_store *m, enum object_kind kind, struct str
         o->document = arena_str(&m->arena, document);
         return;
     }
-    m->objects = xgrow(m->objects, &m->object_capacity, m->object_count + 1, sizeof *m->objects);
-    m->objects[m->object_count++] =
+    *ARRAY_PUSH(m->objects, m->object_count, m->object_capacity) =
         (struct object){kind, arena_str(&m->arena, id), arena_str(&m->arena, document)};
 }
 

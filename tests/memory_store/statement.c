@@ -68,8 +68,8 @@ void memory_count_callbacks(struct store *s, struct callback_count *c)
         while (at < c->count && c->apps[at].app_no != m->entries[i]->event.app_no)
             at++;
         if (at == c->count) {
-            c->apps = xgrow(c->apps, &capacity, c->count + 1, sizeof *c->apps);
-            c->apps[c->count++] = (struct callback_count_row){m->entries[i]->event.app_no, 0};
+            *ARRAY_PUSH(c->apps, c->count, capacity) =
+                (struct callback_count_row){m->entries[i]->event.app_no, 0};
         }
         c->apps[at].count++;
     }

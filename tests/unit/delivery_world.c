@@ -3,8 +3,7 @@
 
 struct world_row *world_add_row(struct world *w, uint32_t app_no, uint64_t event_no)
 {
-    w->rows = xgrow(w->rows, &w->row_capacity, w->row_count + 1, sizeof(struct world_row));
-    struct world_row *row = &w->rows[w->row_count++];
+    struct world_row *row = ARRAY_PUSH(w->rows, w->row_count, w->row_capacity);
     *row = (struct world_row){
         .event_no = event_no,
         .lane = lane_of(app_no, LANE_SUCCESS),

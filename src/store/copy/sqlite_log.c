@@ -13,8 +13,7 @@ void sqlite_log_open(struct sqlite_log *l, struct sql *q)
     sqlite3_stmt *s = sql_prepare(q, "SELECT name FROM sqlite_schema WHERE type='table'"
                                      " AND name GLOB 'attempts_*'");
     while (sql_row(q, s)) {
-        l->days = xgrow(l->days, &l->capacity, l->count + 1, sizeof(sqlite3_stmt *));
-        l->days[l->count++] =
+        *ARRAY_PUSH(l->days, l->count, l->capacity) =
             sql_prepare_f(q, "SELECT attempts FROM \"%.*s\" WHERE block=?", STR_ARG(sql_str(s, 0)));
     }
     sql_finalize(s);

@@ -109,8 +109,7 @@ static bool add_event(struct sqlite_target *t, struct memtable *m, const struct 
         t->final_late_day = from->final_late_day;
     if (!from->erased)
         return true;
-    t->erased = xgrow(t->erased, &t->erased_capacity, t->erased_count + 1, sizeof *t->erased);
-    t->erased[t->erased_count++] = (size_t)entry->event;
+    *ARRAY_PUSH(t->erased, t->erased_count, t->erased_capacity) = (size_t)entry->event;
     return true;
 }
 

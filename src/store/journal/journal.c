@@ -51,8 +51,7 @@ struct journal {
 static void add_live(struct journal *j, uint64_t number, uint64_t bytes)
 {
     pthread_mutex_lock(&j->lock);
-    j->live = xgrow(j->live, &j->live_capacity, j->live_count + 1, sizeof *j->live);
-    j->live[j->live_count++] = (struct live_segment){number, bytes};
+    *ARRAY_PUSH(j->live, j->live_count, j->live_capacity) = (struct live_segment){number, bytes};
     atomic_fetch_add(&j->live_bytes, bytes);
     pthread_mutex_unlock(&j->lock);
 }

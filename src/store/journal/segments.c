@@ -57,12 +57,9 @@ static void list_visit(void *context, const char *name)
     }
     const char *suffix = digits + NAME_DIGITS;
     if (*suffix == '\0' && number != 0) {
-        l->numbers = xgrow(l->numbers, &l->capacity, l->count + 1, sizeof *l->numbers);
-        l->numbers[l->count++] = number;
+        *ARRAY_PUSH(l->numbers, l->count, l->capacity) = number;
     } else if (strcmp(suffix, UNFINISHED_SUFFIX) == 0) {
-        l->unfinished = xgrow(l->unfinished, &l->unfinished_capacity, l->unfinished_count + 1,
-                              sizeof *l->unfinished);
-        l->unfinished[l->unfinished_count++] = number;
+        *ARRAY_PUSH(l->unfinished, l->unfinished_count, l->unfinished_capacity) = number;
     }
 }
 

@@ -147,8 +147,7 @@ enum {
 
 static void owe(struct heard *h, struct callback *c)
 {
-    h->owed = xgrow(h->owed, &h->owed_capacity, h->owed_count + 1, sizeof(struct callback *));
-    h->owed[h->owed_count++] = c;
+    *ARRAY_PUSH(h->owed, h->owed_count, h->owed_capacity) = c;
 }
 
 /* Takes the callbacks in a row. False: there are none, or some have an unknown layout; the others

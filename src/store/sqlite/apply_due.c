@@ -11,8 +11,7 @@
 
 static void queue(struct apply_dues *dues, lane_no lane, int64_t due_ms, uint64_t id)
 {
-    dues->items = xgrow(dues->items, &dues->capacity, dues->count + 1, sizeof *dues->items);
-    dues->items[dues->count++] = (struct apply_due){lane, due_ms, id};
+    *ARRAY_PUSH(dues->items, dues->count, dues->capacity) = (struct apply_due){lane, due_ms, id};
 }
 
 void apply_queue_due(struct apply *a, lane_no lane, int64_t due_ms, uint64_t id)

@@ -13,8 +13,8 @@ void apply_note_final_late(struct apply *a, uint32_t segment, int32_t final_day)
     while (at > 0 && rows->items[at - 1].segment != segment)
         at--;
     if (at == 0) {
-        rows->items = xgrow(rows->items, &rows->capacity, rows->count + 1, sizeof *rows->items);
-        rows->items[rows->count++] = (struct apply_final_late){segment, final_day};
+        *ARRAY_PUSH(rows->items, rows->count, rows->capacity) =
+            (struct apply_final_late){segment, final_day};
     } else if (rows->items[at - 1].final_day < final_day) {
         rows->items[at - 1].final_day = final_day;
     }

@@ -19,9 +19,7 @@
  * attempt's texts must still be erased. */
 static void note_late(struct apply *a, uint64_t id)
 {
-    a->erasing.late = xgrow(a->erasing.late, &a->erasing.late_capacity, a->erasing.late_count + 1,
-                            sizeof *a->erasing.late);
-    a->erasing.late[a->erasing.late_count++] = id;
+    *ARRAY_PUSH(a->erasing.late, a->erasing.late_count, a->erasing.late_capacity) = id;
 }
 
 /* An event's row before the memtable. */

@@ -19,9 +19,8 @@ void apply_waits(struct apply *a, uint32_t segment, int64_t accepted_ms, int by)
             return;
         }
     }
-    a->waiting.items = xgrow(a->waiting.items, &a->waiting.capacity, a->waiting.count + 1,
-                             sizeof *a->waiting.items);
-    a->waiting.items[a->waiting.count++] = (struct apply_waits){segment, accepted_ms, by};
+    *ARRAY_PUSH(a->waiting.items, a->waiting.count, a->waiting.capacity) =
+        (struct apply_waits){segment, accepted_ms, by};
 }
 
 static int by_place(const void *x, const void *y)

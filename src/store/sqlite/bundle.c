@@ -194,8 +194,8 @@ static void merge_kind(struct sql *q, const struct making *m, enum run_kind kind
         run_writer_add(&writer, record);
         if (kind != RUN_KEYS)
             continue;
-        keys->items = xgrow(keys->items, &keys->capacity, keys->count + 1, sizeof *keys->items);
-        keys->items[keys->count++] = ((const struct key_record *)record)->key;
+        *ARRAY_PUSH(keys->items, keys->count, keys->capacity) =
+            ((const struct key_record *)record)->key;
     }
     run_inputs_end(&inputs);
     run_writer_end(&writer);

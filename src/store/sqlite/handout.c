@@ -15,8 +15,7 @@ struct handout {
 
 static void add(struct handout *out, const struct event *e, const struct callback_life *life)
 {
-    out->items = xgrow(out->items, &out->capacity, out->count + 1, sizeof(struct callback *));
-    out->items[out->count++] = callback_new(e, life);
+    *ARRAY_PUSH(out->items, out->count, out->capacity) = callback_new(e, life);
 }
 
 static void add_new_events(struct sqlite_store *s, struct handout *out)

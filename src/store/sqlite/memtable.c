@@ -306,8 +306,7 @@ void memtable_add_attempt(struct memtable *m, uint64_t id, lane_no lane,
 void memtable_add_object(struct memtable *m, enum object_kind kind, struct str id,
                          struct str document)
 {
-    m->objects = xgrow(m->objects, &m->object_capacity, m->object_count + 1, sizeof *m->objects);
-    m->objects[m->object_count++] =
+    *ARRAY_PUSH(m->objects, m->object_count, m->object_capacity) =
         (struct mem_object){kind, arena_str(&m->arena, id), arena_str(&m->arena, document)};
     m->operations++;
 }

@@ -100,8 +100,7 @@ static enum store_status read_report(struct event_lookup *l, struct report_query
         q->more = q->count == q->limit;
         if (q->more)
             break;
-        q->rows = xgrow(q->rows, &capacity, q->count + 1, sizeof *q->rows);
-        q->rows[q->count++] = report_row_of(q, s, &sums);
+        *ARRAY_PUSH(q->rows, q->count, capacity) = report_row_of(q, s, &sums);
     }
     sql_finalize(s);
     return STORE_OK;

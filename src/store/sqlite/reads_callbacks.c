@@ -41,8 +41,7 @@ static void keep_attempt(void *context, const struct attempt *a)
 {
     struct log_reading *reading = context;
     struct callback_row *row = reading->row;
-    row->log = xgrow(row->log, &reading->capacity, row->log_count + 1, sizeof *row->log);
-    row->log[row->log_count++] = *a;
+    *ARRAY_PUSH(row->log, row->log_count, reading->capacity) = *a;
 }
 
 /* All days are searched, as they are few: after a clock was put back, attempts may be on days

@@ -101,8 +101,7 @@ void run_inputs_begin(struct run_inputs *in, struct sql *q, enum run_kind kind,
 void run_inputs_add(struct run_inputs *in, uint32_t set, uint32_t run)
 {
     const char *table = run_table(in->kind);
-    in->items = xgrow(in->items, &in->capacity, in->count + 1, sizeof *in->items);
-    struct run_input *added = &in->items[in->count++];
+    struct run_input *added = ARRAY_PUSH(in->items, in->count, in->capacity);
     *added = (struct run_input){
         .next_id = first_block(in, set, run),
         .end_id = run_first_id(run + 1),

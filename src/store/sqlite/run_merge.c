@@ -52,8 +52,8 @@ static void load(struct sql *q, uint32_t segment, struct runs *ret)
         sql_prepare_f(q, "SELECT no,events FROM run WHERE set_no=%u ORDER BY no", segment);
     ret->count = 0;
     while (sql_row(q, s)) {
-        ret->items = xgrow(ret->items, &ret->capacity, ret->count + 1, sizeof *ret->items);
-        ret->items[ret->count++] = (struct run){(uint32_t)sql_int(s, 0), sql_int(s, 1)};
+        *ARRAY_PUSH(ret->items, ret->count, ret->capacity) =
+            (struct run){(uint32_t)sql_int(s, 0), sql_int(s, 1)};
     }
     sql_finalize(s);
 }

@@ -118,8 +118,8 @@ static size_t add_memtable_lanes(const struct memtable *m, struct lane_backlog *
         while (at < stored && (*lanes)[at].lane != slot->key)
             at++;
         if (at == stored) {
-            *lanes = xgrow(*lanes, &capacity, count + 1, sizeof **lanes);
-            (*lanes)[count++] = (struct lane_backlog){slot->key, waiting->least_due_ms};
+            *ARRAY_PUSH(*lanes, count, capacity) =
+                (struct lane_backlog){slot->key, waiting->least_due_ms};
         } else if (waiting->least_due_ms < (*lanes)[at].next_due_ms) {
             (*lanes)[at].next_due_ms = waiting->least_due_ms;
         }
@@ -142,8 +142,7 @@ static size_t sqlite_backlog(struct store *store, struct lane_backlog **ret_lane
         if (!sql_row(&s->apply.sql, q))
             break;
         last = sql_int(q, 0);
-        lanes = xgrow(lanes, &capacity, count + 1, sizeof *lanes);
-        lanes[count++] = (struct lane_backlog){(lane_no)last, sql_int(q, 1)};
+        *ARRAY_PUSH(lanes, count, capacity) = (struct lane_backlog){(lane_no)last, sql_int(q, 1)};
         sql_reset(q);
     }
     sql_finalize(q);

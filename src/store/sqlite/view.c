@@ -228,8 +228,7 @@ bool view_has_object(struct view *v, enum object_kind kind, struct str id)
 
 static void wake(struct view *v, uint64_t id)
 {
-    v->woken = xgrow(v->woken, &v->woken_capacity, v->woken_count + 1, sizeof *v->woken);
-    v->woken[v->woken_count++] = id;
+    *ARRAY_PUSH(v->woken, v->woken_count, v->woken_capacity) = id;
 }
 
 /* The callback state of a reversal's original; NULL: the event is no reversal. */
