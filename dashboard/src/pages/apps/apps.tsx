@@ -5,9 +5,10 @@ import { navigate } from '../../app/router';
 import { may, me, partnerId } from '../../app/session';
 import { path, post } from '../../lib/http';
 import type { AccountEndpoints, App } from '../../lib/types';
-import { Badge, Button, Card, Empty, Loading, PageHead, ProblemNotice } from '../../ui/basics';
+import { Badge, Button, PageHead } from '../../ui/basics';
 import { HealthBadge } from '../../ui/health';
 import { IdField, TextField, useSending } from '../../ui/forms';
+import { ListCard } from '../../ui/list-card';
 import { FormDialog } from '../../ui/overlay';
 import { Table } from '../../ui/table';
 import { OwnSecretField, takesSecrets } from './secret';
@@ -98,19 +99,18 @@ export function AppsPanel({ partner }: { partner: string }) {
   );
   return (
     <>
-      <Card title="Apps" actions={list.data && list.data.length > 0 && create} flush>
-        <ProblemNotice problem={list.problem ?? health.problem} retry={list.reload} />
-        {!list.data && list.loading && <Loading />}
-        {list.data?.length === 0 && (
-          <Empty title="No app yet" action={create || undefined}>
-            Create an app for each of your products, set its callback URLs, and try them in the test
-            console.
-          </Empty>
-        )}
-        {list.data && list.data.length > 0 && (
+      <ListCard
+        title="Apps"
+        list={list}
+        problem={health.problem}
+        create={create}
+        none="No app yet"
+        noneText="Create an app for each of your products, set its callback URLs, and try them in the test console."
+      >
+        {rows => (
           <Table
             label="Apps"
-            rows={list.data}
+            rows={rows}
             rowKey={app => app.AppId}
             columns={[
               {
@@ -141,15 +141,8 @@ export function AppsPanel({ partner }: { partner: string }) {
             ]}
           />
         )}
-        {list.more && (
-          <div class="table-foot">
-            <span />
-            <Button size="small" onClick={list.loadMore}>
-              Show more
-            </Button>
-          </div>
-        )}
-      </Card>
+      </ListCard>
+
       {creating && <CreateAppDialog partner={partner} onClose={() => setCreating(false)} />}
     </>
   );

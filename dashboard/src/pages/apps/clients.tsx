@@ -4,8 +4,9 @@ import { useList } from '../../app/resource';
 import { may } from '../../app/session';
 import { path, post, request } from '../../lib/http';
 import type { Client, Integration } from '../../lib/types';
-import { Badge, Button, Card, Empty, Loading, ProblemNotice } from '../../ui/basics';
+import { Badge, Button } from '../../ui/basics';
 import { IdField, SelectField, TextField, useSending } from '../../ui/forms';
+import { ListCard } from '../../ui/list-card';
 import { Confirm, FormDialog, say } from '../../ui/overlay';
 import { Table } from '../../ui/table';
 import type { TabProps } from './loaded';
@@ -105,72 +106,68 @@ export function ClientsTab({ app }: TabProps) {
     </Button>
   );
   return (
-    <Card
-      title="Clients"
-      text="One for each integration. Reports and offer callbacks show its ClientId."
-      actions={list.data && list.data.length > 0 && create}
-      flush
-    >
-      <ProblemNotice problem={list.problem} retry={list.reload} />
-      {!list.data && list.loading && <Loading />}
-      {list.data?.length === 0 && (
-        <Empty title="No client yet" action={create || undefined}>
-          Every event belongs to a client. Create one for each place where you show surveys or
-          offers.
-        </Empty>
-      )}
-      {list.data && list.data.length > 0 && (
-        <Table
-          label="Clients"
-          rows={list.data}
-          rowKey={client => client.ClientId}
-          columns={[
-            {
-              title: 'ClientId',
-              cell: client => <span class="mono">{client.ClientId}</span>,
-              sort: client => client.ClientId,
-            },
-            {
-              title: 'Name',
-              cell: client => client.Name || <span class="quiet">–</span>,
-              sort: client => client.Name.toLowerCase(),
-            },
-            {
-              title: 'Integration',
-              cell: client => integrationTitle(client.Integration),
-              sort: client => client.Integration,
-            },
-            {
-              title: 'State',
-              cell: client =>
-                client.Enabled ? <Badge tone="good">on</Badge> : <Badge tone="warn">off</Badge>,
-            },
-            ...(writable
-              ? [
-                  {
-                    title: '',
-                    tight: true,
-                    cell: (client: Client) => (
-                      <Button
-                        size="small"
-                        aria-label={`${client.Enabled ? 'Switch off' : 'Switch on'} ${client.ClientId}`}
-                        onClick={() => setSwitching(client)}
-                      >
-                        {client.Enabled ? 'Switch off' : 'Switch on'}
-                      </Button>
-                    ),
-                  },
-                ]
-              : []),
-          ]}
-        />
-      )}
+    <>
+      <ListCard
+        title="Clients"
+        text="One for each integration. Reports and offer callbacks show its ClientId."
+        list={list}
+        create={create}
+        none="No client yet"
+        noneText="Every event belongs to a client. Create one for each place where you show surveys or offers."
+      >
+        {rows => (
+          <Table
+            label="Clients"
+            rows={rows}
+            rowKey={client => client.ClientId}
+            columns={[
+              {
+                title: 'ClientId',
+                cell: client => <span class="mono">{client.ClientId}</span>,
+                sort: client => client.ClientId,
+              },
+              {
+                title: 'Name',
+                cell: client => client.Name || <span class="quiet">–</span>,
+                sort: client => client.Name.toLowerCase(),
+              },
+              {
+                title: 'Integration',
+                cell: client => integrationTitle(client.Integration),
+                sort: client => client.Integration,
+              },
+              {
+                title: 'State',
+                cell: client =>
+                  client.Enabled ? <Badge tone="good">on</Badge> : <Badge tone="warn">off</Badge>,
+              },
+              ...(writable
+                ? [
+                    {
+                      title: '',
+                      tight: true,
+                      cell: (client: Client) => (
+                        <Button
+                          size="small"
+                          aria-label={`${client.Enabled ? 'Switch off' : 'Switch on'} ${client.ClientId}`}
+                          onClick={() => setSwitching(client)}
+                        >
+                          {client.Enabled ? 'Switch off' : 'Switch on'}
+                        </Button>
+                      ),
+                    },
+                  ]
+                : []),
+            ]}
+          />
+        )}
+      </ListCard>
       {creating && (
         <CreateDialog app={app.AppId} onClose={() => setCreating(false)} onDone={list.reload} />
       )}
       {switching && (
         <SwitchClient client={switching} onClose={() => setSwitching(null)} onDone={list.reload} />
       )}
-    </Card>
+    </>
   );
 }

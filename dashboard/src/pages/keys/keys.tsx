@@ -4,19 +4,9 @@ import { useList } from '../../app/resource';
 import { me, partnerId } from '../../app/session';
 import { path, post, remove } from '../../lib/http';
 import type { Key, Scope } from '../../lib/types';
-import {
-  Badge,
-  Button,
-  Card,
-  Code,
-  Empty,
-  Loading,
-  Notice,
-  PageHead,
-  ProblemNotice,
-  Time,
-} from '../../ui/basics';
+import { Badge, Button, Code, Notice, PageHead, Time } from '../../ui/basics';
 import { CheckField, TextField, useSending } from '../../ui/forms';
+import { ListCard } from '../../ui/list-card';
 import { Confirm, FormDialog, say, ShownOnce } from '../../ui/overlay';
 import { Table } from '../../ui/table';
 
@@ -120,88 +110,84 @@ export function KeysPanel({ partner = partnerId() }: { partner?: string }) {
     </Button>
   );
   return (
-    <Card
-      title="Keys"
-      text="Keys are for the account, not for one app."
-      actions={list.data && list.data.length > 0 && create}
-      flush
-    >
-      <ProblemNotice problem={list.problem} retry={list.reload} />
-      {!list.data && list.loading && <Loading />}
-      {list.data?.length === 0 && (
-        <Empty title="No key yet" action={create}>
-          Create a key for each program that reads reports or callbacks, with only the scopes it
-          needs.
-        </Empty>
-      )}
-      {list.data && list.data.length > 0 && (
-        <Table
-          label="API keys"
-          rows={list.data}
-          rowKey={key => key.KeyId}
-          columns={[
-            {
-              title: 'Name',
-              sort: key => key.Name.toLowerCase(),
-              cell: key => (
-                <span class="row">
-                  {key.Name || <span class="quiet">–</span>}
-                  {key.CreatorGone && <Badge tone="warn">creator removed</Badge>}
-                </span>
-              ),
-            },
-            {
-              title: 'KeyId',
-              cell: key => <span class="mono">{key.KeyId}</span>,
-              sort: key => key.KeyId,
-            },
-            {
-              title: 'Scopes',
-              cell: key => (
-                <span class="row">
-                  {key.Scopes.map(scope => (
-                    <Badge key={scope}>{scope}</Badge>
-                  ))}
-                </span>
-              ),
-            },
-            {
-              title: 'Last used',
-              sort: key => key.LastUsedAt ?? null,
-              cell: key =>
-                key.LastUsedAt ? (
-                  <Time at={key.LastUsedAt} short ago />
-                ) : (
-                  <span class="quiet">never</span>
+    <>
+      <ListCard
+        title="Keys"
+        text="Keys are for the account, not for one app."
+        list={list}
+        create={create}
+        none="No key yet"
+        noneText="Create a key for each program that reads reports or callbacks, with only the scopes it needs."
+      >
+        {rows => (
+          <Table
+            label="API keys"
+            rows={rows}
+            rowKey={key => key.KeyId}
+            columns={[
+              {
+                title: 'Name',
+                sort: key => key.Name.toLowerCase(),
+                cell: key => (
+                  <span class="row">
+                    {key.Name || <span class="quiet">–</span>}
+                    {key.CreatorGone && <Badge tone="warn">creator removed</Badge>}
+                  </span>
                 ),
-            },
-            {
-              title: 'Expires',
-              sort: key => key.ExpiresAt ?? null,
-              cell: key =>
-                key.ExpiresAt ? (
-                  <Time at={key.ExpiresAt} short />
-                ) : (
-                  <span class="quiet">never</span>
+              },
+              {
+                title: 'KeyId',
+                cell: key => <span class="mono">{key.KeyId}</span>,
+                sort: key => key.KeyId,
+              },
+              {
+                title: 'Scopes',
+                cell: key => (
+                  <span class="row">
+                    {key.Scopes.map(scope => (
+                      <Badge key={scope}>{scope}</Badge>
+                    ))}
+                  </span>
                 ),
-            },
-            {
-              title: '',
-              tight: true,
-              cell: key => (
-                <Button
-                  size="small"
-                  kind="danger"
-                  aria-label={`Revoke ${key.Name || key.KeyId}`}
-                  onClick={() => setRevoking(key)}
-                >
-                  Revoke
-                </Button>
-              ),
-            },
-          ]}
-        />
-      )}
+              },
+              {
+                title: 'Last used',
+                sort: key => key.LastUsedAt ?? null,
+                cell: key =>
+                  key.LastUsedAt ? (
+                    <Time at={key.LastUsedAt} short ago />
+                  ) : (
+                    <span class="quiet">never</span>
+                  ),
+              },
+              {
+                title: 'Expires',
+                sort: key => key.ExpiresAt ?? null,
+                cell: key =>
+                  key.ExpiresAt ? (
+                    <Time at={key.ExpiresAt} short />
+                  ) : (
+                    <span class="quiet">never</span>
+                  ),
+              },
+              {
+                title: '',
+                tight: true,
+                cell: key => (
+                  <Button
+                    size="small"
+                    kind="danger"
+                    aria-label={`Revoke ${key.Name || key.KeyId}`}
+                    onClick={() => setRevoking(key)}
+                  >
+                    Revoke
+                  </Button>
+                ),
+              },
+            ]}
+          />
+        )}
+      </ListCard>
       {creating && (
         <CreateDialog
           partner={partner}
@@ -229,7 +215,7 @@ export function KeysPanel({ partner = partnerId() }: { partner?: string }) {
           Programs that use it get 401 from now on. This cannot be undone.
         </Confirm>
       )}
-    </Card>
+    </>
   );
 }
 

@@ -5,17 +5,9 @@ import { useList } from '../../app/resource';
 import { me } from '../../app/session';
 import { post } from '../../lib/http';
 import type { Role, User } from '../../lib/types';
-import {
-  Badge,
-  Button,
-  Card,
-  Empty,
-  Loading,
-  PageHead,
-  ProblemNotice,
-  Time,
-} from '../../ui/basics';
+import { Badge, Button, PageHead, Time } from '../../ui/basics';
 import { SelectField, TextField, useSending } from '../../ui/forms';
+import { ListCard } from '../../ui/list-card';
 import { FormDialog } from '../../ui/overlay';
 import { Table } from '../../ui/table';
 import { LinkDialog, type MadeLink } from './link-dialog';
@@ -104,20 +96,21 @@ export function PeoplePanel({ partner }: PanelProps) {
   );
   return (
     <>
-      <Card title="People" actions={list.data && !none && invite} flush>
-        <ProblemNotice problem={list.problem} retry={list.reload} />
-        {!list.data && list.loading && <Loading />}
-        {none && (
-          <Empty title="No people yet" action={invite}>
-            {partner
-              ? 'Invite the first owner, who can then invite others.'
-              : 'Invite the people who write your receiver and read your reports.'}
-          </Empty>
-        )}
-        {list.data && list.data.length > 0 && (
+      <ListCard
+        title="People"
+        list={list}
+        create={invite}
+        none="No people yet"
+        noneText={
+          partner
+            ? 'Invite the first owner, who can then invite others.'
+            : 'Invite the people who write your receiver and read your reports.'
+        }
+      >
+        {rows => (
           <Table
             label="People"
-            rows={list.data}
+            rows={rows}
             rowKey={user => user.UserId}
             columns={[
               {
@@ -155,15 +148,8 @@ export function PeoplePanel({ partner }: PanelProps) {
             ]}
           />
         )}
-        {list.more && (
-          <div class="table-foot">
-            <span />
-            <Button size="small" onClick={list.loadMore}>
-              Show more
-            </Button>
-          </div>
-        )}
-      </Card>
+      </ListCard>
+
       {inviting && (
         <InviteDialog
           partner={partner}
