@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "domain/clock.h"
+#include "store/report_sums.h"
 
 #include <stdlib.h>
 
@@ -136,35 +137,35 @@ static int by_report(const void *a, const void *b)
     return (x->client_no > y->client_no) - (x->client_no < y->client_no);
 }
 
+static struct pg_column *add_part(struct pg_column *c, const struct report_part *part)
+{
+    column_int(c++, part->events);
+    column_int(c++, part->starts);
+    column_int(c++, part->outcomes);
+    for (int product = 0; product < 2; product++)
+        column_int(c++, part->conversions[product]);
+    for (int product = 0; product < 2; product++)
+        column_money(c++, part->earnings_micros[product]);
+    return c;
+}
+
 /* One row: the key, then live and test sums, then the panelists. */
 static void add_report(struct pg_table *t, const struct report_delta *d, size_t count)
 {
-    int64_t counts[2][5] = {{0}}, active_live = 0, active_any = 0;
-    __int128 micros[2][2] = {{0}};
+    struct report_sums sums = {0};
     for (size_t i = 0; i < count; i++) {
-        const struct event *e = &d[i].item->event;
-        int64_t *n = counts[e->is_test];
-        int product = event_type_is_offer(e->type) ? 1 : 0;
-        n[0]++;
-        n[1] += e->type == EVENT_SURVEY_STARTED;
-        n[2] += event_is_survey_outcome(e->type);
-        n[3 + product] += event_is_conversion(e);
-        micros[e->is_test][product] += e->revenue_micros;
-        active_live += d[i].item->first_live_start;
-        active_any += d[i].item->first_start;
+        report_sums_add(&sums, &d[i].item->event);
+        sums.active_live += d[i].item->first_live_start;
+        sums.active_any += d[i].item->first_start;
     }
     struct pg_column *c = t->columns;
     column_int(c++, d->account_no);
     column_int(c++, d->day);
     column_int(c++, d->client_no);
-    for (int test = 0; test < 2; test++) {
-        for (int i = 0; i < 5; i++)
-            column_int(c++, counts[test][i]);
-        column_money(c++, micros[test][0]);
-        column_money(c++, micros[test][1]);
-    }
-    column_int(c++, active_live);
-    column_int(c++, active_any);
+    c = add_part(c, &sums.live);
+    c = add_part(c, &sums.test);
+    column_int(c++, sums.active_live);
+    column_int(c++, sums.active_any);
 }
 
 /* clang-format off */
