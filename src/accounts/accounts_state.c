@@ -114,6 +114,29 @@ enum change_result accounts_refusal(const struct problems *faults)
     return CHANGE_CONFLICT;
 }
 
+bool accounts_have_room(struct accounts *accounts, enum account_kind kind, uint32_t account_no,
+                        struct problems *faults)
+{
+    static const struct {
+        const char *field, *things, *way_out;
+        size_t most;
+    } bounds[ACCOUNT_KIND_LAST + 1] = {
+        [ACCOUNT_APP] = {"AppId", "apps", "Apps are never deleted: change one that is not used.",
+                         LIMIT_ACCOUNT_APPS},
+        [ACCOUNT_CLIENT] = {"ClientId", "clients",
+                            "Clients are never deleted: change one that is not used.",
+                            LIMIT_ACCOUNT_CLIENTS},
+        [ACCOUNT_KEY] = {"KeyId", "keys", "Revoke one first.", LIMIT_ACCOUNT_KEYS},
+    };
+    ASSERT(bounds[kind].most);
+    if (directory_count(accounts->options.directory, kind, account_no) < bounds[kind].most)
+        return true;
+    problem_add(faults, str_of(bounds[kind].field), PROBLEM_TOO_MANY,
+                "This account has %zu %s, the most it may have. %s", bounds[kind].most,
+                bounds[kind].things, bounds[kind].way_out);
+    return false;
+}
+
 enum change_result accounts_judge_patch(const struct problems *faults, struct str if_match,
                                         uint64_t version)
 {

@@ -38,6 +38,10 @@ void accounts_put(struct directory *d, enum account_kind kind, void *entry);
 /* What a failed validation comes to: a taken id is a conflict only when nothing else is wrong. */
 enum change_result accounts_refusal(const struct problems *faults);
 
+/* Whether the account may have one more of these; if not, a fault says how many it may have. */
+MUST_CHECK bool accounts_have_room(struct accounts *accounts, enum account_kind kind,
+                                   uint32_t account_no, struct problems *faults);
+
 /* The same for a patch of an entry of that version: CHANGE_INVALID, CHANGE_STALE, or CHANGE_READY:
  * it can be made. */
 enum change_result accounts_judge_patch(const struct problems *faults, struct str if_match,

@@ -182,6 +182,8 @@ enum change_result change_create_app(struct accounts *accounts, struct str partn
     enum change_result result = CHANGE_READY;
     if (faults->count) {
         result = accounts_refusal(faults);
+    } else if (!accounts_have_room(accounts, ACCOUNT_APP, partner->account_no, faults)) {
+        result = CHANGE_TOO_MANY;
     } else {
         if (!a.secrets.newest.p)
             a.secrets.newest = accounts_new_secret(accounts, faults->arena);

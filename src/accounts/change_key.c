@@ -78,15 +78,6 @@ static void make_key_text(struct accounts *accounts, char ret_text[KEY_TEXT_BYTE
     sodium_memzero(random, sizeof random);
 }
 
-static bool has_room_for_key(struct directory *d, uint32_t account_no)
-{
-    struct api_key *found[LIMIT_ACCOUNT_KEYS];
-    size_t count = directory_list_keys(d, account_no, 0, found, LIMIT_ACCOUNT_KEYS);
-    for (size_t i = 0; i < count; i++)
-        api_key_unref(found[i]);
-    return count < LIMIT_ACCOUNT_KEYS;
-}
-
 enum change_result change_create_key(struct accounts *accounts, struct str partner_id,
                                      const struct key_maker *maker, const struct json *body,
                                      struct problems *faults, struct change *ret_change)
@@ -115,7 +106,7 @@ enum change_result change_create_key(struct accounts *accounts, struct str partn
         return accounts_refusal(faults);
     if (!grantable(faults, &k, maker))
         return CHANGE_FORBIDDEN;
-    if (!has_room_for_key(accounts->options.directory, k.account_no))
+    if (!accounts_have_room(accounts, ACCOUNT_KEY, k.account_no, faults))
         return CHANGE_TOO_MANY;
 
     char text[KEY_TEXT_BYTES + 1];

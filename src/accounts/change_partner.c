@@ -139,6 +139,8 @@ enum change_result change_create_client(struct accounts *accounts, struct str ap
     }
     if (faults->count) {
         result = accounts_refusal(faults);
+    } else if (!accounts_have_room(accounts, ACCOUNT_CLIENT, app->terms.account_no, faults)) {
+        result = CHANGE_TOO_MANY;
     } else {
         c.client_no = directory_next_no(accounts->options.directory, ACCOUNT_CLIENT);
         c.app_no = app->app_no;

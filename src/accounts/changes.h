@@ -27,7 +27,7 @@ enum change_result {
     CHANGE_FORBIDDEN,    /* 403: a key may not grant what its maker has not; see the faults */
     CHANGE_NOT_FOUND,    /* 404 */
     CHANGE_CONFLICT,     /* 409: the id is taken; see the faults */
-    CHANGE_TOO_MANY,     /* 409: as many keys as an account may have */
+    CHANGE_TOO_MANY,     /* 409: as many of them as an account may have; see the fault */
     CHANGE_SECRETS_LIVE, /* 409: LIMIT_OLDER_SECRETS older ones are live */
     CHANGE_STALE,        /* 412: If-Match names another version; or a 410 from an older URL */
 };

@@ -3,7 +3,8 @@
  * it for all of its look-ups.
  *
  * Invariants: an entry is in the index of its kind and in the array by number of its kind, with one
- * reference for both; a key is also in the index of key hashes. */
+ * reference for both, and is counted for its account, which never changes; a key is also in the
+ * index of key hashes. */
 #include "accounts/directory.h"
 
 #include "accounts/entry.h"
@@ -22,6 +23,8 @@ struct kind {
     void **by_no; /* [number]; NULL where none */
     size_t capacity;
     uint32_t highest;
+    uint32_t *of_account; /* [account_no]: how many it has; partners have no account */
+    size_t accounts;
 };
 
 struct directory {
@@ -60,6 +63,7 @@ void directory_free(struct directory *d)
         for (size_t no = 0; no <= kind->highest && kind->by_no; no++)
             entry_unref(kind->by_no[no]);
         free(kind->by_no);
+        free(kind->of_account);
         index_free(&kind->by_id);
     }
     entry_unref(d->operator_key);
@@ -216,6 +220,28 @@ struct api_key *directory_key_by_text(struct directory *d, struct str key_text)
 
 /* --- changes ----------------------------------------------------------------------------- */
 
+static uint32_t account_of(enum account_kind k, const void *entry)
+{
+    switch (k) {
+    case ACCOUNT_PARTNER: return 0;
+    case ACCOUNT_APP: return ((const struct app *)entry)->terms.account_no;
+    case ACCOUNT_CLIENT: return ((const struct client *)entry)->account_no;
+    case ACCOUNT_KEY: return ((const struct api_key *)entry)->account_no;
+    }
+    UNREACHABLE();
+}
+
+/* Under the write lock. */
+static uint32_t *count_of(struct kind *kind, uint32_t account_no)
+{
+    size_t before = kind->accounts;
+    kind->of_account =
+        xgrow(kind->of_account, &kind->accounts, (size_t)account_no + 1, sizeof *kind->of_account);
+    for (size_t i = before; i < kind->accounts; i++)
+        kind->of_account[i] = 0;
+    return &kind->of_account[account_no];
+}
+
 /* Under the write lock. The entry replaced is returned for the caller to let go. */
 static void *put(struct directory *d, enum account_kind k, uint32_t no, struct str id, void *entry)
 {
@@ -230,6 +256,9 @@ static void *put(struct directory *d, enum account_kind k, uint32_t no, struct s
     kind->by_no[no] = entry;
     if (no > kind->highest)
         kind->highest = no;
+    ASSERT(!was || account_of(k, was) == account_of(k, entry));
+    if (!was)
+        ++*count_of(kind, account_of(k, entry));
     return was;
 }
 
@@ -330,6 +359,7 @@ void directory_remove_key(struct directory *d, struct str id)
     if (k) {
         index_remove(&d->key_hashes, key_hash_id(k));
         kind->by_no[k->key_no] = NULL;
+        --*count_of(kind, k->account_no);
     }
     directory_unlock(d);
     entry_unref(k);
@@ -356,6 +386,15 @@ uint32_t directory_next_no(struct directory *d, enum account_kind kind)
     return end;
 }
 
+size_t directory_count(struct directory *d, enum account_kind k, uint32_t account_no)
+{
+    directory_read_lock(d);
+    const struct kind *kind = &d->kinds[k];
+    size_t count = account_no < kind->accounts ? kind->of_account[account_no] : 0;
+    directory_unlock(d);
+    return count;
+}
+
 /* --- lists ------------------------------------------------------------------------------- */
 
 struct list_filter {
@@ -366,13 +405,12 @@ static bool matches(enum account_kind k, const void *entry, struct list_filter f
 {
     switch (k) {
     case ACCOUNT_PARTNER: return true;
-    case ACCOUNT_APP:
-        return !f.account_no || ((const struct app *)entry)->terms.account_no == f.account_no;
+    case ACCOUNT_APP: return !f.account_no || account_of(k, entry) == f.account_no;
     case ACCOUNT_CLIENT: {
         const struct client *c = entry;
         return c->account_no == f.account_no && (!f.app_no || c->app_no == f.app_no);
     }
-    case ACCOUNT_KEY: return ((const struct api_key *)entry)->account_no == f.account_no;
+    case ACCOUNT_KEY: return account_of(k, entry) == f.account_no;
     }
     UNREACHABLE();
 }

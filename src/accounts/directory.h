@@ -48,6 +48,9 @@ uint32_t directory_end_locked(struct directory *d, enum account_kind kind);
 const struct client *directory_client_by_no_locked(struct directory *d, uint32_t client_no);
 const struct api_key *directory_key_by_no_locked(struct directory *d, uint32_t key_no);
 
+/* How many apps, clients or keys the account has. */
+size_t directory_count(struct directory *d, enum account_kind kind, uint32_t account_no);
+
 /* Lists, newest first: entries with numbers below `before_no` (0: from the newest), at most
  * `limit`, a reference each. Returns how many. */
 size_t directory_list_partners(struct directory *d, uint32_t before_no, struct partner **ret,

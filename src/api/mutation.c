@@ -64,8 +64,7 @@ static void answer_refused(struct mutation *m)
             c, 409, "The id is taken. Choose another, or leave it out to have one generated.");
         return;
     case CHANGE_TOO_MANY:
-        call_answer_problem(c, 409, "This account has %d keys, the most it may have; revoke one.",
-                            LIMIT_ACCOUNT_KEYS);
+        call_answer_problem(c, 409, "%.*s", STR_ARG(c->problems.first->detail));
         return;
     case CHANGE_SECRETS_LIVE:
         call_answer_problem(c, 409,

@@ -15,6 +15,9 @@
 #include <sodium.h>
 
 #define NAME_BYTES_MOST 256
+#define TOO_MANY_PEOPLE                                                                            \
+    "This account has " NUMBER_AS_TEXT(LIMIT_ACCOUNT_PEOPLE) " people, the most it may have. "     \
+                                                             "Remove one first."
 
 static const struct field_rule user_rules[] = {
     {"UserId", true, false}, {"Email", true, false},   {"Name", true, true},
@@ -143,6 +146,10 @@ static bool create_judge(struct people_job *job)
         return job_refuse(job, 409, "A user with this Email already exists in this account.");
     if (same_id)
         return job_refuse(job, 409, "The UserId is taken. Choose another, or leave it out.");
+    if (people_count_users(job->people, c->account_no) >= LIMIT_ACCOUNT_PEOPLE) {
+        (void)job_refuse_field(job, "Email", PROBLEM_TOO_MANY, TOO_MANY_PEOPLE);
+        return job_refuse(job, 409, TOO_MANY_PEOPLE);
+    }
     if (!next.id.p)
         next.id = people_new_id(job->people, &job->change.arena, "u_");
     next.user_no = people_next_no(job->people);

@@ -106,7 +106,11 @@
 #define LIMIT_ACCOUNT_TESTS_PER_MINUTE 60
 #define LIMIT_ACCOUNT_RECOVERIES_AT_ONCE 1 /* being begun: so their number is known */
 #define LIMIT_ACCOUNT_RECOVERIES_PER_MINUTE 60
-#define LIMIT_ACCOUNT_KEYS 100 /* that exist: 409 beyond */
+/* That exist, disabled or not: 409 beyond. All of them are in memory. */
+#define LIMIT_ACCOUNT_KEYS 100
+#define LIMIT_ACCOUNT_APPS 5000
+#define LIMIT_ACCOUNT_CLIENTS 20000 /* of all its apps */
+#define LIMIT_ACCOUNT_PEOPLE 1000   /* also of the operator's own */
 /* Idempotency-Keys of one key or person, and of all of one account: the oldest is forgotten. */
 #define LIMIT_IDEMPOTENCY_KEYS 1000
 #define LIMIT_ACCOUNT_IDEMPOTENCY_KEYS 2000

@@ -16,6 +16,8 @@ struct problem {
     struct problem *next;
 };
 
+#define PROBLEM_TOO_MANY "too_many" /* the account has as many as it may */
+
 /* A list in the order of finding; all memory is the arena's. */
 struct problems {
     struct arena *arena;

@@ -149,14 +149,14 @@ static bool make(struct apps_import *in, const struct moved_app *a)
     bool is_of_partner = status != 201 && status != 409;
     if (!is_of_partner)
         status = make_app(in, a, &answer);
+    const struct json *object = status == 201 ? NULL : import_object(&arena, &answer);
     if (!is_of_partner && status == 201)
         in->made++;
-    else if (!is_of_partner && status == 409 && is_there(in, a))
+    else if (!is_of_partner && status == 409 && !import_is_full(object) && is_there(in, a))
         in->there++;
     else
         import_say_refused(&in->lines, a->line, status,
-                           "there is no such partner: PartnerName makes one", &answer,
-                           import_object(&arena, &answer));
+                           "there is no such partner: PartnerName makes one", &answer, object);
     arena_free(&arena);
     if (answer.n)
         explicit_bzero(answer.p, answer.n); /* it shows the secret */

@@ -93,6 +93,13 @@ void import_say_refused(struct import_lines *in, long line, int status, const ch
         import_say(in, line, STR(""), detail.p ? detail : STR("not a postbackd server"));
 }
 
+bool import_is_full(const struct json *object)
+{
+    const struct json *errors = object ? json_member(object, "errors") : NULL;
+    return errors && errors->first &&
+           str_is(json_member_text(errors->first, "Code"), PROBLEM_TOO_MANY);
+}
+
 bool import_goes_on(int status)
 {
     return status != 0 && status != 401 && status != 403;

@@ -31,5 +31,7 @@ const struct json *import_object(struct arena *arena, const struct buf *answer);
 /* In the daemon's words. why_404: what a 404 says of its PartnerId. */
 void import_say_refused(struct import_lines *in, long line, int status, const char *why_404,
                         const struct buf *answer, const struct json *object);
+/* Whether it refuses because the account has as many as it may: then nobody has the id. */
+bool import_is_full(const struct json *object);
 /* Whether such a status is of one line alone, so that the next one is worth a try. */
 bool import_goes_on(int status);

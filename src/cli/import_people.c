@@ -220,7 +220,7 @@ static bool invite(struct people_import *in, const struct invited *p)
     const struct json *object = import_object(&arena, &answer);
     if (status == 201 && object)
         print_made(in, p, object);
-    else if (status != 409 || !judge_there(in, &arena, p))
+    else if (status != 409 || import_is_full(object) || !judge_there(in, &arena, p))
         import_say_refused(&in->lines, p->line, status,
                            p->partner_id.p ? "there is no such partner" : NULL, &answer, object);
     arena_free(&arena);

@@ -266,6 +266,15 @@ static void unlist_user(struct people *p, const struct user *u)
 }
 
 /* Every loop waits for this lock at each request with a session: it looks at no others. */
+size_t people_count_users(struct people *p, uint32_t account_no)
+{
+    lock(p);
+    const struct account_users *a = users_of(p, account_no);
+    size_t count = a ? a->count : 0;
+    unlock(p);
+    return count;
+}
+
 size_t people_list_users(struct people *p, uint32_t account_no, uint32_t before_no,
                          struct user **ret, size_t limit)
 {

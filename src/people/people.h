@@ -50,6 +50,8 @@ struct session *people_session(struct people *people, struct str id);
 struct session *people_session_by_token(struct people *people, struct str token, int64_t now_ms,
                                         struct user **ret_user);
 
+/* How many the account has (0: the operator), disabled or not. */
+size_t people_count_users(struct people *people, uint32_t account_no);
 /* Newest first: users with numbers below before_no (0: from the newest), a reference each. */
 size_t people_list_users(struct people *people, uint32_t account_no, uint32_t before_no,
                          struct user **ret, size_t limit);

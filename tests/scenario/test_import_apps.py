@@ -56,6 +56,22 @@ def test_a_receiver_gets_callbacks_signed_with_the_secret_that_it_has(daemon, tm
     assert SECRET not in first.stderr + second.stderr + daemon.log_text()
 
 
+def test_beyond_the_most_apps_the_answer_names_the_limit(daemon, tmp_path):
+    file = tmp_path / "apps.ndjson"
+    file.write_text(lines(*(app("full-%d" % i, "full", PartnerName="Full") for i in range(5002))))
+    first = run(daemon, file)
+    assert first.returncode == 1 and first.stderr.splitlines() == [
+        "line %d: AppId: This account has 5000 apps, the most it may have. Apps are never deleted: "
+        "change one that is not used." % line for line in (5001, 5002)
+    ] + ["5000 apps made (and 1 partners), 0 there already, 2 rejected"], first
+    answer = daemon.api().post("/api/v1/partners/full/apps", {"CurrencyValue": 1})
+    assert (answer.status, answer.json["errors"][0]["Code"]) == (409, "too_many")
+    assert "5000 apps" in answer.json["detail"]
+    assert daemon.api().post("/api/v1/partners/full/apps", app("full-7", PartnerId=None)).status == 400
+    again = daemon.api().post("/api/v1/partners/full/apps", {"AppId": "full-7", "CurrencyValue": 1})
+    assert (again.status, again.json["errors"][0]["Code"]) == (409, "conflict")
+
+
 WRONG = [
     ("{", "is no JSON"), ("[]", "must be a JSON object"), ('{"AppId":"x"}', "PartnerId: "), ('{"PartnerId":"x"}', "AppId: "),
     (lines(app("a b")), "AppId: must be 1 to 64"), (lines(app("x", "a/b")), "PartnerId: must be 1 to 64"),

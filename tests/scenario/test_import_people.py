@@ -54,6 +54,23 @@ def test_people_are_invited_and_a_second_run_changes_nothing(daemon, tmp_path):
     assert len(created) == 2
 
 
+def test_beyond_the_most_people_the_answer_names_the_limit(daemon, tmp_path):
+    p = partner(daemon)
+    file = tmp_path / "people.ndjson"
+    file.write_text(lines(*({"Email": "n%d@full.test" % i, "Role": "analyst", "PartnerId": p} for i in range(1001))))
+    first = run(daemon, file)
+    assert first.returncode == 1 and first.stderr.splitlines() == [
+        "line 1001: Email: This account has 1000 people, the most it may have. Remove one first.",
+        "1000 invited (0 by e-mail), 0 there already (0 still invited), 1 rejected"], first
+    api, path = daemon.api(), "/api/v1/users"
+    new = {"Email": "new@full.test", "Role": "analyst"}
+    answer = api.post(path, new, query={"partnerId": p})
+    assert answer.status == 409 and "1000 people" in answer.json["detail"]
+    user = api.get(path, query={"partnerId": p, "email": "n7@full.test"}).json["Items"][0]
+    assert api.delete(path + "/" + user["UserId"]).status == 204
+    assert api.post(path, new, query={"partnerId": p}).status == 201
+
+
 WRONG = [
     ("{", "is no JSON"), ("[]", "must be a JSON object"), ('{"Email":"x@y.test"}', "Role: "),
     (lines({"Email": "x@y.test", "Role": "admin", "Password": "correct horse battery"}), "Password: passwords are not taken"),

@@ -410,6 +410,31 @@ static void keys_grant_no_more_than_their_maker_has(void)
     fixture_close(&f);
 }
 
+/* An id that is taken is said first: who repeats a creation learns that it is there. */
+static void as_many_as_an_account_may_have(void)
+{
+    fixture_open(&f);
+    REQUIRE(fixture_partner(&f, "{\"PartnerId\":\"p1\"}"));
+    REQUIRE(fixture_partner(&f, "{\"PartnerId\":\"p2\"}"));
+    REQUIRE(fixture_app(&f, "p1", "{\"AppId\":\"a1\",\"CurrencyValue\":1}"));
+    for (int i = 1; i < LIMIT_ACCOUNT_APPS; i++)
+        REQUIRE(fixture_app(&f, "p1", "{\"CurrencyValue\":1}"));
+    CHECK_EQ_INT(change_create_app(f.accounts, STR("p1"), false,
+                                   fixture_body(&f, "{\"CurrencyValue\":1}"), &f.faults, &f.change),
+                 CHANGE_TOO_MANY);
+    CHECK_STR(fixture_faults(&f), "AppId too_many");
+    CHECK(memmem(f.faults.first->detail.p, f.faults.first->detail.n, "5000 apps", 9) != NULL);
+    CHECK(!fixture_app(&f, "p1", "{\"AppId\":\"a1\",\"CurrencyValue\":1}"));
+    CHECK_STR(fixture_faults(&f), "AppId conflict");
+    REQUIRE(fixture_app(&f, "p2", "{\"CurrencyValue\":1}"));
+
+    for (int i = 0; i < LIMIT_ACCOUNT_CLIENTS; i++)
+        REQUIRE(fixture_client(&f, "a1", "{}"));
+    CHECK(!fixture_client(&f, "a1", "{}"));
+    CHECK_STR(fixture_faults(&f), "ClientId too_many");
+    fixture_close(&f);
+}
+
 /* Everything that was made, loaded into a second directory from its documents. */
 static void documents_bring_everything_back(void)
 {
@@ -557,6 +582,7 @@ int main(void)
     RUN(a_gone_url_disables_its_lane);
     RUN(keys);
     RUN(keys_grant_no_more_than_their_maker_has);
+    RUN(as_many_as_an_account_may_have);
     RUN(documents_bring_everything_back);
     RUN(bad_documents_are_named);
     RUN(documents_must_fit_together);

@@ -95,6 +95,21 @@ static void lists_newest_first(void)
     directory_free(d);
 }
 
+/* A limit is judged by it. */
+static void counts_by_account(void)
+{
+    struct directory *d = directory_new();
+    for (uint32_t no = 1; no <= 10; no++)
+        directory_put_client(d, make_client(no, no <= 6 ? 1 : 70, 1));
+    directory_put_client(d, make_client(3, 1, 2)); /* replaced */
+    CHECK_EQ_UINT(directory_count(d, ACCOUNT_CLIENT, 1), 6);
+    CHECK_EQ_UINT(directory_count(d, ACCOUNT_CLIENT, 70), 4);
+    CHECK_EQ_UINT(directory_count(d, ACCOUNT_CLIENT, 2), 0);
+    CHECK_EQ_UINT(directory_count(d, ACCOUNT_CLIENT, 9999), 0);
+    CHECK_EQ_UINT(directory_count(d, ACCOUNT_APP, 1), 0);
+    directory_free(d);
+}
+
 static void operator_key_is_known_by_its_text(void)
 {
     struct directory *d = directory_new();
@@ -158,6 +173,7 @@ int main(void)
     RUN(finds_by_id_and_number);
     RUN(replaced_entries_live_on);
     RUN(lists_newest_first);
+    RUN(counts_by_account);
     RUN(operator_key_is_known_by_its_text);
     RUN(readers_and_a_writer);
     return check_done("directory");
