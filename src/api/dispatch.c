@@ -258,6 +258,12 @@ static void answer_over_limit(struct call *c, const struct account_refusal *why)
                             "This account has %d %s in progress, the limit of all its keys "
                             "together. Wait for one to end.",
                             why->at_once, why->of);
+    else if (why->per_day)
+        call_answer_problem(c, 429,
+                            "This account has used its %d changes of a day, with test callbacks, "
+                            "recoveries and shown secrets, whichever key asks; the next is free in "
+                            "%lld s.",
+                            why->per_day, (long long)why->retry_after_s);
     else
         call_answer_problem(c, 429,
                             "This account has used its %d %s of a minute, whichever key asks; the "
@@ -268,8 +274,11 @@ static void answer_over_limit(struct call *c, const struct account_refusal *why)
 static enum account_use use_of(const struct route *route)
 {
     if (route->method == HTTP_GET)
-        return route->flags & ROUTE_SCAN ? ACCOUNT_SCANS : ACCOUNT_READS;
+        return route->flags & ROUTE_SCAN      ? ACCOUNT_SCANS
+               : route->flags & ROUTE_AUDITED ? ACCOUNT_WRITES
+                                              : ACCOUNT_READS;
     return route->flags & ROUTE_TEST       ? ACCOUNT_TESTS
+           : route->flags & ROUTE_FORWARD  ? ACCOUNT_FORWARDS
            : route->flags & ROUTE_RECOVERY ? ACCOUNT_RECOVERIES
                                            : ACCOUNT_WRITES;
 }

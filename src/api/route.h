@@ -36,6 +36,8 @@ enum {
     ROUTE_NAMES_OTHERS = 8192, /* the body names what may not exist: 404 */
     ROUTE_OPEN_QUERY = 16384,  /* others may add parameters, which are passed over */
     ROUTE_MAKES = 32768,       /* makes something: knows Idempotency-Key */
+    ROUTE_AUDITED = 65536,     /* of a GET: is an entry of the audit log, so counts as a change */
+    ROUTE_FORWARD = 131072,    /* a report of `postbackd listen` */
 };
 
 /* How /openapi.json groups the routes. */

@@ -102,6 +102,9 @@
 #define LIMIT_ACCOUNT_SCANS_AT_ONCE 12
 #define LIMIT_ACCOUNT_WRITES_AT_ONCE 16
 #define LIMIT_ACCOUNT_WRITES_PER_MINUTE 600
+/* Of what writes an entry of the audit log, which is kept for ever: changes, tests,
+ * recoveries and shown secrets together. */
+#define LIMIT_ACCOUNT_AUDITED_PER_DAY 10000
 #define LIMIT_ACCOUNT_TESTS_AT_ONCE 4
 #define LIMIT_ACCOUNT_TESTS_PER_MINUTE 60
 #define LIMIT_ACCOUNT_RECOVERIES_AT_ONCE 1 /* being begun: so their number is known */

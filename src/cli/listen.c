@@ -31,7 +31,7 @@
 #define SECRET_KEPT_MS (5 * 60 * 1000)
 #define WAIT_MOST_S 300
 #define FEED_PAGE 500 /* the most that the server gives at once */
-/* Each report is one of the account's 600 changes a minute, which are for others, too: the first
+/* An account may report 600 times a minute, whoever listens: one `listen` reports the first
  * hundred, as many as the server keeps, and then half of what is refilled. */
 #define REPORT_EVERY_MS 200
 #define REPORTS_AT_ONCE 100

@@ -1,5 +1,5 @@
-/* The table of what accounts may use, and how much of it they do. The number a minute comes back
- * evenly: base/allowance.h. */
+/* The table of what accounts may use, and how much of it they do. The numbers a minute and
+ * a day come back evenly: base/allowance.h. */
 #include "services/account_limits.h"
 
 #include "base/alloc.h"
@@ -13,21 +13,28 @@
 #include <stdlib.h>
 
 #define MINUTE_US INT64_C(60000000)
+#define DAY_US (24 * 60 * MINUTE_US)
+
+static const struct allowance audited_day = {DAY_US / LIMIT_ACCOUNT_AUDITED_PER_DAY, DAY_US};
 
 struct rule {
     const char *name, *of;
     int32_t at_once, per_minute; /* 0: none; reads and scans a minute: by --reads-per-minute */
+    bool is_audited;             /* each writes an entry of the audit log */
 };
 
 static const struct rule rules[ACCOUNT_USES] = {
-    [ACCOUNT_READS] = {"reads", "read requests", 0, 0},
-    [ACCOUNT_SCANS] = {"scans", "reports and lists", LIMIT_ACCOUNT_SCANS_AT_ONCE, 0},
+    [ACCOUNT_READS] = {"reads", "read requests", 0, 0, false},
+    [ACCOUNT_SCANS] = {"scans", "reports and lists", LIMIT_ACCOUNT_SCANS_AT_ONCE, 0, false},
     [ACCOUNT_WRITES] = {"writes", "changes", LIMIT_ACCOUNT_WRITES_AT_ONCE,
-                        LIMIT_ACCOUNT_WRITES_PER_MINUTE},
+                        LIMIT_ACCOUNT_WRITES_PER_MINUTE, true},
+    [ACCOUNT_FORWARDS] = {"forwards", "reports of forwarded callbacks",
+                          LIMIT_ACCOUNT_WRITES_AT_ONCE, LIMIT_ACCOUNT_WRITES_PER_MINUTE, false},
     [ACCOUNT_TESTS] = {"tests", "test callbacks", LIMIT_ACCOUNT_TESTS_AT_ONCE,
-                       LIMIT_ACCOUNT_TESTS_PER_MINUTE},
+                       LIMIT_ACCOUNT_TESTS_PER_MINUTE, true},
     [ACCOUNT_RECOVERIES] = {"recoveries", "recoveries being begun",
-                            LIMIT_ACCOUNT_RECOVERIES_AT_ONCE, LIMIT_ACCOUNT_RECOVERIES_PER_MINUTE},
+                            LIMIT_ACCOUNT_RECOVERIES_AT_ONCE, LIMIT_ACCOUNT_RECOVERIES_PER_MINUTE,
+                            true},
 };
 
 struct usage {
@@ -39,6 +46,7 @@ struct usage {
 struct account {
     struct hash_node node; /* the hash is the account's number */
     struct usage uses[ACCOUNT_USES];
+    int64_t day_full_us; /* of audited_day, likewise */
 };
 
 struct account_limits {
@@ -81,7 +89,7 @@ void account_limits_free(struct account_limits *limits)
     free(limits);
 }
 
-static struct usage *find(struct account_limits *limits, uint32_t account_no, enum account_use use)
+static struct account *find(struct account_limits *limits, uint32_t account_no)
 {
     struct hash_node *node = hash_map_first(&limits->accounts, account_no);
     if (!node) {
@@ -89,12 +97,18 @@ static struct usage *find(struct account_limits *limits, uint32_t account_no, en
         node = &a->node;
         hash_map_add(&limits->accounts, node, account_no);
     }
-    return &CONTAINER_OF(node, struct account, node)->uses[use];
+    return CONTAINER_OF(node, struct account, node);
 }
 
-static bool may_use(struct account_limits *limits, struct usage *u, enum account_use use,
+static int64_t seconds_of(int64_t us)
+{
+    return (us + 999999) / 1000000;
+}
+
+static bool may_use(struct account_limits *limits, struct account *a, enum account_use use,
                     int64_t now_us, struct account_refusal *ret)
 {
+    struct usage *u = &a->uses[use];
     int32_t per_minute = limits->per_minute[use];
     *ret = (struct account_refusal){.of = rules[use].of, .retry_after_s = 1};
     if (rules[use].at_once && u->at_once >= rules[use].at_once) {
@@ -105,10 +119,18 @@ static bool may_use(struct account_limits *limits, struct usage *u, enum account
     int64_t wait = per_minute ? allowance_wait(minute, u->full_us, now_us) : 0;
     if (wait > 0) {
         ret->per_minute = per_minute;
-        ret->retry_after_s = (wait + 999999) / 1000000;
+        ret->retry_after_s = seconds_of(wait);
+        return false;
+    }
+    wait = rules[use].is_audited ? allowance_wait(audited_day, a->day_full_us, now_us) : 0;
+    if (wait > 0) {
+        ret->per_day = LIMIT_ACCOUNT_AUDITED_PER_DAY;
+        ret->retry_after_s = seconds_of(wait);
         return false;
     }
     u->at_once++;
+    if (rules[use].is_audited)
+        a->day_full_us = allowance_use(audited_day, a->day_full_us, now_us);
     if (per_minute)
         u->full_us = allowance_use(minute, u->full_us, now_us);
     return true;
@@ -118,7 +140,7 @@ bool account_limits_take(struct account_limits *limits, uint32_t account_no, enu
                          int64_t now_mono_ms, struct account_refusal *ret)
 {
     pthread_mutex_lock(&limits->lock);
-    bool good = may_use(limits, find(limits, account_no, use), use, now_mono_ms * 1000, ret);
+    bool good = may_use(limits, find(limits, account_no), use, now_mono_ms * 1000, ret);
     pthread_mutex_unlock(&limits->lock);
     if (!good)
         atomic_fetch_add(&limits->refused[use], 1);
@@ -128,7 +150,7 @@ bool account_limits_take(struct account_limits *limits, uint32_t account_no, enu
 void account_limits_give(struct account_limits *limits, uint32_t account_no, enum account_use use)
 {
     pthread_mutex_lock(&limits->lock);
-    struct usage *u = find(limits, account_no, use);
+    struct usage *u = &find(limits, account_no)->uses[use];
     ASSERT(u->at_once > 0);
     u->at_once--;
     pthread_mutex_unlock(&limits->lock);

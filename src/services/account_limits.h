@@ -1,7 +1,8 @@
 /* What one account may ask of the daemon, so that no key takes what others need: each use of a kind
- * has a number at once and a number a minute, for all keys and people of the account together. One
- * table, one place where it is taken (api_handle) and one where it is given back (the answer). A
- * request beyond a limit does not wait: it is answered 429 (api/dispatch.c). Any thread. */
+ * has a number at once and a number a minute, for all keys and people of the account together;
+ * those that write an entry of the audit log have a number a day together, which a restart forgets.
+ * One table, one place where it is taken (api_handle) and one where it is given back (the answer).
+ * A request beyond a limit does not wait: it is answered 429 (api/dispatch.c). Any thread. */
 #pragma once
 
 #include <stdbool.h>
@@ -9,8 +10,9 @@
 
 enum account_use {
     ACCOUNT_READS,
-    ACCOUNT_SCANS, /* reads that may look at much: reports, statements, lists of the log */
-    ACCOUNT_WRITES,
+    ACCOUNT_SCANS,    /* reads that may look at much: reports, statements, lists of the log */
+    ACCOUNT_WRITES,   /* and what shows a secret: it is in the audit log, too */
+    ACCOUNT_FORWARDS, /* reports of `postbackd listen`: kept in memory */
     ACCOUNT_TESTS,
     ACCOUNT_RECOVERIES,
     ACCOUNT_USES,
@@ -23,8 +25,8 @@ void account_limits_set_reads(struct account_limits *limits, int32_t reads_per_m
 void account_limits_free(struct account_limits *limits);
 
 struct account_refusal {
-    const char *of;              /* "test callbacks" */
-    int32_t at_once, per_minute; /* the limit that was met; the other one is 0 */
+    const char *of;                       /* "test callbacks" */
+    int32_t at_once, per_minute, per_day; /* the limit that was met; the others are 0 */
     int64_t retry_after_s;
 };
 /* Begins one use, to be ended by account_limits_give. False: it may not be, and is counted. */

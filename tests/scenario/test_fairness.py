@@ -133,6 +133,20 @@ def test_an_account_has_so_many_keys(daemon):
     b.key("apps:read")
 
 
+def test_reads_that_show_a_secret_are_changes(daemon):
+    """Each is an entry of the audit log, which is kept for ever."""
+    a = Account(daemon)
+    keys = [a.key("apps:write"), a.key("apps:write")]
+    before = limited(daemon, "writes")
+    found = [Api(daemon.port, keys[i % 2]).get("/api/v1/apps/%s/secret" % a.app_id) for i in range(1000)]
+    assert {f.status for f in found} == {200, 429} and all(f.status == 200 for f in found[:600])
+    refused = [f for f in found if f.status == 429]
+    assert "600 changes of a minute" in refused[0].json["detail"]
+    assert limited(daemon, "writes") == before + len(refused)
+    report = {"RewardId": "r", "Status": 200, "DurationMs": 1, "Detail": "ok"}
+    assert Api(daemon.port, keys[0]).post("/api/v1/forwards", report).status == 204
+
+
 # --- reads ---------------------------------------------------------------------------------------
 
 def test_an_account_has_few_scans_at_once(daemon):

@@ -52,6 +52,33 @@ static void a_minute(void)
     account_limits_free(l);
 }
 
+/* Without ever using up a minute. */
+static void a_day_of_audited_uses(void)
+{
+    struct account_limits *l = account_limits_new(600);
+    int64_t now_ms = 0;
+    int n = 0;
+    for (; n < 2 * LIMIT_ACCOUNT_AUDITED_PER_DAY; n++, now_ms += 100) {
+        enum account_use use = n % 50 ? ACCOUNT_WRITES : ACCOUNT_TESTS;
+        if (!account_limits_take(l, 1, use, now_ms, &why))
+            break;
+        account_limits_give(l, 1, use);
+    }
+    /* In that time a hundredth of a day's has come back. */
+    CHECK(n >= LIMIT_ACCOUNT_AUDITED_PER_DAY && n <= LIMIT_ACCOUNT_AUDITED_PER_DAY * 51 / 50);
+    CHECK_EQ_INT(why.per_day, LIMIT_ACCOUNT_AUDITED_PER_DAY);
+    CHECK_EQ_INT(why.per_minute + why.at_once, 0);
+    CHECK(why.retry_after_s >= 1 && why.retry_after_s <= 9);
+    int64_t then_ms = now_ms + why.retry_after_s * 1000;
+    CHECK(!account_limits_take(l, 1, ACCOUNT_TESTS, now_ms, &why));
+    CHECK(account_limits_take(l, 1, ACCOUNT_FORWARDS, now_ms, &why)); /* are not audited */
+    CHECK(account_limits_take(l, 1, ACCOUNT_READS, now_ms, &why));
+    CHECK(account_limits_take(l, 2, ACCOUNT_WRITES, now_ms, &why)); /* another account */
+    CHECK(account_limits_take(l, 1, ACCOUNT_TESTS, then_ms, &why));
+    CHECK(!account_limits_take(l, 1, ACCOUNT_WRITES, then_ms, &why));
+    account_limits_free(l);
+}
+
 static void reads_follow_the_keys(void)
 {
     struct account_limits *l = account_limits_new(2);
@@ -67,6 +94,7 @@ int main(void)
 {
     RUN(at_once);
     RUN(a_minute);
+    RUN(a_day_of_audited_uses);
     RUN(reads_follow_the_keys);
     return check_done("account_limits");
 }
