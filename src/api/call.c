@@ -209,6 +209,7 @@ void call_begin_pieces(struct call *c, const char *content_type)
 {
     struct buf headers = {0};
     add_common_headers(c, &headers);
+    buf_add_str(&headers, buf_str(&c->headers));
     enum coding coding = choose_coding(c, SIZE_MAX, &headers);
     if (coding != CODING_IDENTITY)
         c->packed = pack_new(c, coding);

@@ -317,12 +317,19 @@ static int64_t first_test_id(struct call *c)
     return (int64_t)id < end ? (int64_t)id : end;
 }
 
+/* nginx holds an answer back until its buffer is full, unless the answer has this header. */
+static void begin_stream(struct call *c)
+{
+    buf_add_c(&c->headers, "X-Accel-Buffering: no\r\n");
+    call_begin_pieces(c, "text/event-stream");
+}
+
 void live_get(struct call *c)
 {
     struct live *live = c->api->options.live;
     struct buf piece = {0};
     if (c->r->method == HTTP_HEAD) {
-        call_begin_pieces(c, "text/event-stream");
+        begin_stream(c);
         call_end_pieces(c, STR_NONE);
         return;
     }
@@ -340,7 +347,7 @@ void live_get(struct call *c)
     s->sent_test_id = first_test_id(c);
     print_apps(s, NULL);
     print_accepted(s, NULL);
-    call_begin_pieces(c, "text/event-stream");
+    begin_stream(c);
     loop_timer_set(c->loop->loop, &s->timer, now + TICK_MS);
     if (c->r->gone)
         return; /* the first tick ends it */

@@ -185,27 +185,44 @@ bool client_is_id(struct str text)
 
 struct streaming {
     struct client_session *c;
-    bool (*take)(void *context, struct str bytes);
-    void *context;
+    const struct client_stream *of;
+    bool has_begun, was_silent;
+    int64_t began_ms;
 };
 
 static size_t take_stream(char *p, size_t size, size_t n, void *context)
 {
     struct streaming *s = context;
     long status = 0;
+    s->has_begun = true;
     curl_easy_getinfo(s->c->curl, CURLINFO_RESPONSE_CODE, &status);
     if (status != 200)
         return take(p, size, n, s->c);
-    return s->take(s->context, (struct str){p, size * n}) ? size * n : 0;
+    return s->of->take(s->of->context, (struct str){p, size * n}) ? size * n : 0;
 }
 
-int client_stream(struct client_session *c, const char *path,
-                  bool (*take_piece)(void *context, struct str bytes), void *context,
+/* About once a second, whether something comes or not. */
+static int watch_silence(void *context, curl_off_t a, curl_off_t b, curl_off_t d, curl_off_t e)
+{
+    struct streaming *s = context;
+    curl_off_t sent_us = 0; /* 0: still connecting */
+    (void)a, (void)b, (void)d, (void)e;
+    if (s->has_begun || s->was_silent ||
+        env_mono_ms(env_real()) - s->began_ms < CLIENT_FIRST_BYTE_S * INT64_C(1000))
+        return 0;
+    curl_easy_getinfo(s->c->curl, CURLINFO_PRETRANSFER_TIME_T, &sent_us);
+    s->was_silent = sent_us > 0;
+    if (s->was_silent)
+        s->of->silent(s->of->context);
+    return 0;
+}
+
+int client_stream(struct client_session *c, const char *path, const struct client_stream *stream,
                   struct buf *ret_answer)
 {
     struct buf url = {0};
     char error[CURL_ERROR_SIZE] = "";
-    struct streaming streaming = {c, take_piece, context};
+    struct streaming streaming = {.c = c, .of = stream, .began_ms = env_mono_ms(env_real())};
     buf_printf(&url, "%s%s", buf_c(&c->base), path);
     struct curl_slist *headers = curl_slist_append(c->headers, "Accept: text/event-stream");
     if (c->authorization.n)
@@ -218,6 +235,9 @@ int client_stream(struct client_session *c, const char *path,
     curl_easy_setopt(c->curl, CURLOPT_LOW_SPEED_TIME, (long)CLIENT_SILENCE_S);
     curl_easy_setopt(c->curl, CURLOPT_WRITEFUNCTION, take_stream);
     curl_easy_setopt(c->curl, CURLOPT_WRITEDATA, &streaming);
+    curl_easy_setopt(c->curl, CURLOPT_NOPROGRESS, 0L);
+    curl_easy_setopt(c->curl, CURLOPT_XFERINFOFUNCTION, watch_silence);
+    curl_easy_setopt(c->curl, CURLOPT_XFERINFODATA, &streaming);
     int status = perform(c, headers, error, ret_answer);
     buf_free(&url);
     return status;

@@ -39,11 +39,16 @@ int client_get_patiently(struct client_session *c, const char *path, struct buf 
 /* Whether it has only the characters of a PartnerId or AppId. */
 bool client_is_id(struct str text);
 
+#define CLIENT_SILENCE_S 45
+#define CLIENT_FIRST_BYTE_S 10
+
+struct client_stream {
+    bool (*take)(void *context, struct str bytes); /* may ask other sessions */
+    void (*silent)(void *context); /* once: CLIENT_FIRST_BYTE_S without a byte of the answer */
+    void *context;
+};
 /* GET whose answer does not end by itself: a 200's bytes are given to `take` as they come, until it
  * returns false, the server ends the answer, or nothing has come for CLIENT_SILENCE_S. Returns the
- * status, with the body in ret_answer where it is not 200, or 0 as above. `take` may ask other
- * sessions. */
-#define CLIENT_SILENCE_S 45
-int client_stream(struct client_session *c, const char *path,
-                  bool (*take)(void *context, struct str bytes), void *context,
+ * status, with the body in ret_answer where it is not 200, or 0 as above. */
+int client_stream(struct client_session *c, const char *path, const struct client_stream *stream,
                   struct buf *ret_answer);

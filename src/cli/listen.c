@@ -56,6 +56,7 @@ struct listening {
     struct app_secret *secrets;
     bool is_away;      /* said already */
     bool is_listening; /* said already */
+    bool is_held;      /* said already: a proxy seems to hold the stream back */
     bool is_refused;   /* said already; it is the end */
 };
 
@@ -452,15 +453,29 @@ static bool take_bytes(void *context, struct str bytes)
     return event_stream_feed(&l->stream, bytes);
 }
 
+static void on_silence(void *context)
+{
+    struct listening *l = context;
+    if (!l->is_held)
+        command_fail(1,
+                     "nothing has come over the live stream for %d s: a proxy in front of the "
+                     "server seems to hold it back. Turn the proxy's buffering off for "
+                     "/api/v1/live (nginx: proxy_buffering off), or give the server's own address "
+                     "as --url",
+                     CLIENT_FIRST_BYTE_S);
+    l->is_held = true;
+}
+
 static void listen_once(struct listening *l)
 {
+    const struct client_stream stream = {take_bytes, on_silence, l};
     struct buf answer = {0};
     struct json *problem = NULL;
     struct str why;
     event_stream_begin(&l->stream);
     if (l->stream.last_id.n)
         client_add_header(l->live, "Last-Event-ID", buf_str(&l->stream.last_id));
-    int status = client_stream(l->live, "/api/v1/live", take_bytes, l, &answer);
+    int status = client_stream(l->live, "/api/v1/live", &stream, &answer);
     bool readable =
         json_parse(&l->arena, buf_str(&answer), &problem, &why) && problem->type == JSON_OBJECT;
     if (status != 200 && !l->is_refused)

@@ -2,11 +2,13 @@
 outside; and `postbackd receive --print`, which shows what verifiers need."""
 import base64
 import hmac
+import http.server
 import os
 import pty
 import re
 import signal
 import subprocess
+import threading
 import time
 import urllib.request
 
@@ -115,6 +117,37 @@ def test_an_answer_without_an_end_is_not_kept(daemon, tmp_path):
     assert resident_most_kib(listen.process.pid) < before + (48 << 10)
     listen.stop()
     long.close()
+
+
+def test_a_proxy_that_holds_the_stream_back_is_said(daemon, local, tmp_path):
+    a = Account(daemon)
+    done = threading.Event()
+
+    class Proxy(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            if self.path == "/api/v1/live":
+                done.wait(60)
+                return
+            answer = daemon.api(key).get(self.path)
+            self.send_response(answer.status)
+            self.send_header("Content-Length", str(len(answer.body)))
+            self.end_headers()
+            self.wfile.write(answer.body)
+
+        def log_message(self, *words):
+            pass
+
+    key = a.key("callbacks:read", "apps:write")
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Proxy) as proxy:
+        threading.Thread(target=proxy.serve_forever, daemon=True).start()
+        proxy.port = proxy.server_address[1]
+        listen = Listen(tmp_path, proxy, key, local.url)
+        line = listen.wait_for("hold it back")
+        assert line.startswith("postbackd: nothing has come over the live stream for 10 s: a proxy ")
+        assert "proxy_buffering off" in line and listen.lines() == [line]
+        listen.stop()
+        done.set()
+        proxy.shutdown()
 
 
 def test_a_server_that_restarts_is_waited_for(local, tmp_path):

@@ -370,6 +370,7 @@ def test_outcomes_are_told_as_they_come(daemon, receiver):
     streams = [Stream(owner, daemon), Stream(admin, daemon), Stream(OPERATOR_KEY, daemon, "?partnerId=" + account.partner_id)]
     for s in streams:
         assert s.answer.status == 200 and s.answer.headers["Content-Type"] == "text/event-stream"
+        assert s.answer.headers["X-Accel-Buffering"] == "no"  # else nginx holds the stream back
         assert s.event()[0] == "hello"
     daemon.api().events([other.event("live-other"), account.event("live-1"), account.event("live-2")])
     daemon.api().wait_state("live-2", account.partner_id, "delivered")
