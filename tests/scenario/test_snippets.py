@@ -181,7 +181,7 @@ def test_timestamp_is_signed_and_fresh(snippet):
     assert run(snippet, now=AT + 301)[1] == late
     assert run(snippet, now=AT - 301)[1] == late
     assert wrong(run(snippet, at=AT + 1)) == ["webhook-signature"]
-    for at in ["", "x", "1e9", "-1763726400", "1763726400.0", "0x1", "9" * 40]:
+    for at in ["", "x", "1e9", "-1763726400", "1763726400.0", "0x1", "9" * 40, "9" * 5000]:
         assert wrong(run(snippet, at=at)) == ["webhook-signature"]
 
 
@@ -198,6 +198,18 @@ def test_rotation_sends_one_signature_per_live_secret(snippet):
     for signature in [other, f"{other} {other}", SURVEY_MAC[3:], f"v2,{SURVEY_MAC[3:]}",
                       f"{SURVEY_MAC},{other}", SURVEY_MAC[:-1], " "]:
         assert wrong(run(snippet, signature=signature)) == ["webhook-signature"]
+
+
+def test_a_secret_that_was_not_copied_whole(snippet):
+    for secret in ["whsec_MDE", "whsec_MDEyM", "whsec_%"]:
+        assert wrong(run(snippet, secret=secret)) == ["Sig", "webhook-signature"]
+
+
+def test_bodies_that_are_hardly_json(snippet):
+    half = SURVEY.replace("ü".encode(), b"\\ud800")
+    deep = SURVEY.replace(b"72.00", b"[" * 100000 + b"]" * 100000)
+    for body in [half, deep]:
+        assert wrong(run(snippet, body))[-1] == "webhook-signature"
 
 
 def test_secret_without_prefix_is_its_own_key(snippet):
@@ -221,3 +233,20 @@ def test_bodies_without_a_sig(snippet):
     for body in [b"", b"{", b"[]", b"null", b'"x"', b"{}", SURVEY.replace(b'"Sig"', b'"Signature"'),
                  SURVEY.replace(b'"user-\xc3\xbc/1"', b"1")]:
         assert "Sig" in wrong(run(snippet, body))
+
+
+@pytest.mark.skipif(shutil.which("php") is None, reason="no php on this machine")
+@pytest.mark.parametrize("query,answer", [
+    ("uid=user-%C3%BC%2F1&amount=72.00&tx=r-1&sig=ead843eb1907a6618c3c82a8a607507a8ae1fa6b12f8d27fc5ebd931a04a70d9", "good"),
+    ("uid=user-%C3%BC%2F1&amount=73.00&tx=r-1&sig=ead843eb1907a6618c3c82a8a607507a8ae1fa6b12f8d27fc5ebd931a04a70d9", "401"),
+    ("a=1&sig=", "401"), ("a&b", "401"), ("sig", "401"), ("sig=x", "401"), ("&", "401"), ("", "401"), (None, "401")])
+def test_query_signature_of_the_formats_page(tmp_path, query, answer):
+    page = (SNIPPETS.parents[1] / "request-formats.md").read_text(encoding="utf-8")
+    block = re.search(r"```php\n(.*?)```", page, re.S).group(1)
+    given = "" if query is None else "$_SERVER['QUERY_STRING'] = %s;" % json.dumps(query)
+    script = tmp_path / "query.php"
+    script.write_text("<?php declare(strict_types=1); error_reporting(E_ALL); unset($_SERVER['QUERY_STRING']); %s\n"
+                      "$secret = '%s'; register_shutdown_function(fn() => print(http_response_code() ?: 'good'));\n"
+                      "%s" % (given, SECRET, block))
+    done = subprocess.run(["php", "-d", "display_errors=stderr", str(script)], capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr) == (answer, "")

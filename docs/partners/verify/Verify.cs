@@ -65,9 +65,18 @@ public static class Verify
         {
             return "webhook-timestamp is too old or new";
         }
-        var key = secret.StartsWith("whsec_", StringComparison.Ordinal)
-            ? Convert.FromBase64String(secret["whsec_".Length..])
-            : Encoding.UTF8.GetBytes(secret);
+        var key = Encoding.UTF8.GetBytes(secret);
+        if (secret.StartsWith("whsec_", StringComparison.Ordinal))
+        {
+            try
+            {
+                key = Convert.FromBase64String(secret["whsec_".Length..]);
+            }
+            catch (FormatException)
+            {
+                return "the secret is not base64 after whsec_";
+            }
+        }
         var signed = Encoding.UTF8.GetBytes($"{id}.{timestamp}.").Concat(body).ToArray();
         using var hmac = new HMACSHA256(key);
         var want = "v1," + Convert.ToBase64String(hmac.ComputeHash(signed));

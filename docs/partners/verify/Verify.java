@@ -75,9 +75,14 @@ public class Verify {
         if (Math.abs(now - Long.parseLong(timestamp)) > TOLERANCE_S) {
             return "webhook-timestamp is too old or new";
         }
-        byte[] key = secret.startsWith("whsec_")
-            ? Base64.getDecoder().decode(secret.substring("whsec_".length()))
-            : secret.getBytes(StandardCharsets.UTF_8);
+        byte[] key = secret.getBytes(StandardCharsets.UTF_8);
+        if (secret.startsWith("whsec_")) {
+            try {
+                key = Base64.getDecoder().decode(secret.substring("whsec_".length()));
+            } catch (IllegalArgumentException e) {
+                return "the secret is not base64 after whsec_";
+            }
+        }
         Mac mac = Mac.getInstance("HmacSHA256");
         mac.init(new SecretKeySpec(key, "HmacSHA256"));
         mac.update((id + "." + timestamp + ".").getBytes(StandardCharsets.UTF_8));

@@ -54,7 +54,7 @@ export function check(body, headers, secret, now = Math.floor(Date.now() / 1000)
 }
 
 // For Express: credit(callback) books one reward, once per RewardId; what it throws is answered
-// with 500, and the callback is sent again.
+// with 500, and the callback is sent again. Amounts are floats: round them.
 //
 //   app.post('/callback', express.raw({ type: '*/*' }), expressHandler(secret, credit));
 export function expressHandler(secret, credit) {

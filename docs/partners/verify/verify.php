@@ -68,7 +68,8 @@ function checkCallback(string $body, array $server, string $secret, ?int $now = 
 
 /**
  * The status and the text to answer. $credit books one reward, once per RewardId; what it throws
- * is answered with 500 by PHP, and the callback is sent again. Plain PHP:
+ * is answered with 500 by PHP, and the callback is sent again. Amounts are floats: round them.
+ * Plain PHP:
  *
  *   require 'verify.php';
  *   [$status, $text] = answerCallback(file_get_contents('php://input'), $_SERVER, $secret, $credit);
