@@ -151,7 +151,8 @@ static bool fail(const struct problems *faults, size_t provider, char **ret_why)
     char at[32] = "";
     if (provider)
         snprintf(at, sizeof at, "provider %zu: ", provider);
-    *ret_why = xprintf("%s%.*s: %.*s", at, STR_ARG(first->field), STR_ARG(first->detail));
+    *ret_why = xprintf("%s%.*s%s%.*s", at, STR_ARG(first->field), first->field.n ? ": " : "",
+                       STR_ARG(first->detail));
     return false;
 }
 

@@ -127,7 +127,8 @@ static void refuses_file(const char *text, const char *want)
 static void a_file_is_refused_by_the_member_that_is_wrong(void)
 {
     refuses_file("{}", "Providers: must be a list of 1 to 32 providers");
-    refuses_file("{\"Providers\":[7]}", "provider 1: : the body must be a JSON object");
+    refuses_file("[]", "the body must be a JSON object");
+    refuses_file("{\"Providers\":[7]}", "provider 1: the body must be a JSON object");
     refuses_file(PROVIDER "\"Issuer\":\"http://id.example\",\"Groups\":{\"a\":\"admin\"}}]}",
                  "provider 1: Issuer: must be https://...");
     refuses_file(PROVIDER "\"Issuer\":\"https://id.example\",\"Groups\":{\"a\":\"owner\"}}]}",
