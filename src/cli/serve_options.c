@@ -140,11 +140,10 @@ static bool read_replica(struct settings *s, struct daemon_options *o, const cha
         return false;
     if (!settings_text(s, OPTION_READ_REPLICA).p)
         return true;
-    if (!store_name_read(s, OPTION_READ_REPLICA, &name, ret_why))
-        return false;
-    o->replica_uri = name.uri;
-    if (store_uri && name.uri)
+    if (store_name_read(s, OPTION_READ_REPLICA, &name, ret_why) && store_uri && name.uri) {
+        o->replica_uri = name.uri;
         return true;
+    }
     return fail_unquoted(s, ret_why, OPTION_READ_REPLICA, settings_text(s, OPTION_READ_REPLICA),
                          "a replica postgresql://... of a store postgresql://...");
 }
@@ -228,6 +227,9 @@ static bool read_outside(struct settings *s, struct daemon_options *o, struct st
     o->public_url = settings_text(s, OPTION_PUBLIC_URL);
     if (o->public_url.p && !url_parse(&s->arena, o->public_url, &url, &why))
         return fail(s, ret_why, OPTION_PUBLIC_URL, why);
+    if (o->public_url.p && (url.userinfo.p || memchr(url.target.p, '?', url.target.n)))
+        return fail(s, ret_why, OPTION_PUBLIC_URL,
+                    "has a user or a query; give it without, such as https://rewards.example.");
     if (proxy.p && (!url_parse(&s->arena, proxy, &url, &why) || url.https))
         return fail_unquoted(s, ret_why, OPTION_PROXY, proxy,
                              "not the URL of an HTTP proxy, such as http://10.0.0.1:3128.");
