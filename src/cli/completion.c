@@ -8,20 +8,39 @@ static bool is_completed(const struct option *o, const struct command_entry *c)
     return (o->commands & c->command) && !(o->flags & OPTION_IS_SECRET);
 }
 
+/* What the first operand may be, beside a file's name. */
+static const struct {
+    enum command command;
+    const char *words;
+} first_words[] = {
+    {COMMAND_IMPORT, "events people apps"},
+    {COMMAND_EXPORT, "events rewards attempts statements"},
+    {COMMAND_USER, "add list reset reset-second-factor unlink disable enable remove"},
+};
+
+static const char *words_of(enum command command)
+{
+    for (size_t i = 0; i < ARRAY_LEN(first_words); i++)
+        if (first_words[i].command == command)
+            return first_words[i].words;
+    return NULL;
+}
+
 /* ---- bash: words; behind an option that takes a value, and for operands, file names */
 
 static void print_bash(struct buf *to)
 {
-    buf_add_c(to,
-              "# bash completion of postbackd; printed by `postbackd --completion bash`.\n"
-              "_postbackd() {\n"
-              "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words=\n"
-              "    COMPREPLY=()\n"
-              "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
-              "        words='");
+    buf_add_c(
+        to,
+        "# bash completion of postbackd; printed by `postbackd --completion bash`.\n"
+        "_postbackd() {\n"
+        "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words= first=\n"
+        "    COMPREPLY=()\n"
+        "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
+        "        words='");
     for (size_t i = 0; i < command_count; i++)
         buf_printf(to, "%s ", command_table[i].name);
-    buf_add_c(to, "--help --version'\n"
+    buf_add_c(to, "--help --version --completion --manual'\n"
                   "    else\n"
                   "        case $prev in\n"
                   "            --help");
@@ -36,12 +55,15 @@ static void print_bash(struct buf *to)
         for (int o = 0; o < OPTION_COUNT; o++)
             if (is_completed(&option_table[o], &command_table[i]))
                 buf_printf(to, " --%s", option_table[o].name);
-        buf_add_c(to, "' ;;\n");
+        const char *first = words_of(command_table[i].command);
+        buf_printf(to, "'%s%s%s ;;\n", first ? " first='" : "", first ? first : "",
+                   first ? "'" : "");
     }
     buf_add_c(
         to,
         "        esac\n"
-        "        case $cur in -*) ;; *) return ;; esac\n"
+        "        case $cur in -*) ;; *) [ \"$COMP_CWORD\" -eq 2 ] || return; words=$first ;; "
+        "esac\n"
         "    fi\n"
         "    while IFS= read -r word; do COMPREPLY+=(\"$word\"); done < <(compgen -W \"$words\" "
         "-- \"$cur\")\n"
@@ -103,6 +125,9 @@ static void print_zsh(struct buf *to)
         for (int o = 0; o < OPTION_COUNT; o++)
             if (is_completed(&option_table[o], &command_table[i]))
                 print_zsh_option(to, &option_table[o]);
+        const char *first = words_of(command_table[i].command);
+        if (first)
+            buf_printf(to, " \\\n                '1:word:{compadd %s; _files}'", first);
         buf_add_c(to, " \\\n                '*:file:_files'\n            ;;\n");
     }
     buf_add_c(to, "    esac\n}\n_postbackd \"$@\"\n");

@@ -117,43 +117,6 @@ def test_a_manual_page_renders(section, tmp_path):
         assert word.encode() in shown.stdout, shown.stdout.decode()
 
 
-def completed(*words):
-    """What bash offers for the last of these words."""
-    script = """
-source /dev/stdin
-COMP_WORDS=("$@")
-COMP_CWORD=$(($# - 1))
-_postbackd
-printf '%s\\n' "${COMPREPLY[@]}"
-"""
-    done = subprocess.run(["bash", "-uc", script, "bash", "postbackd", *words], input=run("--completion", "bash").stdout,
-                          capture_output=True, timeout=60, check=True)
-    assert done.stderr == b""
-    return done.stdout.decode().split()
-
-
-def test_bash_completes_every_command_and_option():
-    assert set(completed("")) == set(commands()) | {"--help", "--version"}
-    assert completed("rece") == ["receive"]
-    for command in commands():
-        assert set(completed(command, "--")) == set(offered(command)) | {"--help"}, command
-    assert completed("serve", "--log-l") == ["--log-level"]
-    assert completed("serve", "--config", "") == completed("import", "") == []  # file names, as by default
-    assert_one_line(run("--completion", "fish"), 2, "bash or zsh")
-
-
-def test_zsh_knows_every_command_and_option(tmp_path):
-    text = run("--completion", "zsh").stdout.decode()
-    assert text.startswith("#compdef postbackd\n")
-    for command in commands():
-        of_command = re.search(r"^        %s\)\n(.*?)^            ;;$" % command, text, re.M | re.S)[1]
-        assert re.findall(r"'\*?(--[a-z0-9-]+)\[", of_command) == ["--help"] + offered(command), command
-    if shutil.which("zsh") is None:
-        pytest.skip("no zsh on this machine")
-    (tmp_path / "_postbackd").write_text(text)
-    subprocess.run(["zsh", "-n", str(tmp_path / "_postbackd")], check=True, timeout=60)
-
-
 def test_version():
     for arguments in (["--version"],):
         result = run(*arguments)
@@ -189,7 +152,12 @@ WRONG = [
     (["serve", "--node-name", "x" * 65], ["node-name: at most 64"]), (["serve", "--node-name", "a\x1b[1m"], ["node-name: at most 64"]),
     (["serve", "--node-name", "a\u200eb"], ["node-name: at most 64", "end a line or set a direction"]),
     (["serve", "two\n\x1b[31mlines"], ["two  [31mlines: serve takes options only"]),
-    (["serve", "--public-url", "ftp://x"], ["public-url"]), (["serve", "--proxy", "socks5://x"], ["proxy"]),
+    (["serve", "--public-url", "ftp://x"], ["public-url"]), (["serve", "--public-url", "https://x/path?q"], ["public-url", "query"]),
+    (["serve", "--public-url", "https://x/#f"], ["public-url", "fragment"]),
+    (["serve", "--public-url", "https://me:pw@x"], ["public-url: https://***:***@x: has a user"]),
+    (["serve", "--store", "postgresql:///x", "--read-replica", "x"], ["--read-replica: a replica postgresql://"]),
+    (["health", "--ca-file", "/nonexistent/ca.pem"], ["--ca-file: /nonexistent/ca.pem"]),
+    (["user", "list", "--ca-file", "/nonexistent/ca.pem"], ["--ca-file: /nonexistent/ca.pem"]), (["serve", "--proxy", "socks5://x"], ["proxy"]),
     (["serve", "--smtp-url", "http://mail.example"], ["smtp-url", "smtps://"]),
     (["serve", "--smtp-url", "smtp://me:pw@mail.example"], ["smtp-url", "***:***@", "smtp-user"]),
     (["serve", "--smtp-url", "smtp://mail.example"], ["smtp-url", "mail-from"]),
