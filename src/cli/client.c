@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/env.h"
+#include "base/file.h"
 #include "cli/command.h"
 
 #include <curl/curl.h>
@@ -11,12 +12,14 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#define CA_FILE_BYTES_MOST (16 << 20)
 #define TRIES 90        /* a second apart: beyond a key's minute of requests */
 #define UNKNOWN_TRIES 3 /* of a server that has never answered: its address may be wrong */
 
 struct client_session {
     CURL *curl;
     struct buf base, authorization;
+    const char *ca_file;        /* NULL: the system's certificates */
     struct curl_slist *headers; /* of the next request */
     struct buf *answer;         /* of the request under way */
     size_t keep_most;
@@ -33,6 +36,30 @@ struct client_session *client_open(struct str base_url, struct str key)
     buf_add_str(&c->base, str_trim_end(base_url, '/'));
     if (key.p)
         buf_printf(&c->authorization, "Authorization: Bearer %.*s", STR_ARG(key));
+    return c;
+}
+
+bool client_can_trust(struct settings *s, struct str *ret_why)
+{
+    struct str file = settings_text(s, OPTION_CA_FILE);
+    struct buf text = {0}, why_text = {0};
+    char *why = NULL;
+    bool is_client = option_table[OPTION_URL].commands & s->command;
+    bool good = !is_client || !file.p || file_read(file.p, CA_FILE_BYTES_MOST, &text, NULL, &why);
+    if (!good) {
+        settings_print_place(&why_text, s, OPTION_CA_FILE, file);
+        buf_printf(&why_text, "%s.", why);
+        *ret_why = arena_take(&s->arena, &why_text);
+    }
+    free(why);
+    buf_free(&text);
+    return good;
+}
+
+struct client_session *client_open_server(const struct settings *s, struct str key)
+{
+    struct client_session *c = client_open(settings_text(s, OPTION_URL), key);
+    c->ca_file = settings_text(s, OPTION_CA_FILE).p; /* the arena's copies end with a NUL */
     return c;
 }
 
@@ -91,6 +118,10 @@ static void set_up(struct client_session *c, const char *method, const char *url
     curl_easy_setopt(c->curl, CURLOPT_CUSTOMREQUEST, method);
     curl_easy_setopt(c->curl, CURLOPT_HTTPHEADER, headers);
     curl_easy_setopt(c->curl, CURLOPT_NOSIGNAL, 1L);
+    if (c->ca_file) {
+        curl_easy_setopt(c->curl, CURLOPT_CAINFO, c->ca_file);
+        curl_easy_setopt(c->curl, CURLOPT_CAPATH, NULL);
+    }
     curl_easy_setopt(c->curl, CURLOPT_ERRORBUFFER, error);
 }
 

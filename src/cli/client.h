@@ -3,11 +3,16 @@
 
 #include "base/buf.h"
 #include "base/check.h"
+#include "cli/option.h"
 
 struct client_session; /* keeps its connection; one thread at a time */
 
 /* base_url: "http://127.0.0.1:8080"; key: absent for public paths. */
 struct client_session *client_open(struct str base_url, struct str key);
+/* Whether --ca-file, if the command is one of a running server and has it, can be read. */
+MUST_CHECK bool client_can_trust(struct settings *s, struct str *ret_why);
+/* Of --url and --ca-file, which outlive it. */
+struct client_session *client_open_server(const struct settings *s, struct str key);
 void client_close(struct client_session *c);
 
 /* Of each answer only that many bytes are kept; the others are read and dropped. */

@@ -324,8 +324,8 @@ int command_export(struct settings *s)
         s->operand_count > 1 && !str_is(s->operands[1], "-") ? s->operands[1].p : NULL;
     x.place.day = x.first_day;
     print_identity(&identity, s, &x);
-    x.client = client_open(settings_text(s, OPTION_URL),
-                           settings_text(s, x.with_partner ? OPTION_OPERATOR_KEY : OPTION_API_KEY));
+    x.client = client_open_server(
+        s, settings_text(s, x.with_partner ? OPTION_OPERATOR_KEY : OPTION_API_KEY));
     bool good = export_file_open(&x.file, name, buf_str(&identity), &x.place) && export_rows(&x);
     if (good)
         fprintf(stderr, "%lld rows\n", (long long)x.place.rows);

@@ -8,7 +8,7 @@
 int command_health(struct settings *s)
 {
     struct str url = settings_text(s, OPTION_URL);
-    struct client_session *client = client_open(url, STR_NONE);
+    struct client_session *client = client_open_server(s, STR_NONE);
     struct buf answer = {0};
     int status = client_request(client, "GET", "/readyz", "", STR_NONE, &answer), result = 0;
     if (status == 0)

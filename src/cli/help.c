@@ -7,7 +7,7 @@
 #include <ctype.h>
 #include <stdio.h>
 
-static void print_option(struct buf *to, const struct option *o)
+static void print_option(struct buf *to, const struct option *o, unsigned commands)
 {
     if (o->flags & OPTION_IS_SECRET) {
         buf_add_c(to, "  ");
@@ -18,7 +18,7 @@ static void print_option(struct buf *to, const struct option *o)
                    o->argument ? o->argument : "");
     }
     buf_add_c(to, "\n      ");
-    option_print_help(to, o);
+    option_print_help(to, o, commands & (COMMAND_SERVE | COMMAND_CHECK));
 }
 
 void option_print_variable(struct buf *to, const struct option *o)
@@ -28,12 +28,12 @@ void option_print_variable(struct buf *to, const struct option *o)
         buf_add_char(to, *p == '-' ? '_' : (char)toupper((unsigned char)*p));
 }
 
-void option_print_help(struct buf *to, const struct option *o)
+void option_print_help(struct buf *to, const struct option *o, bool is_served)
 {
     buf_add_c(to, o->help);
     if (o->flags & OPTION_IS_LIST)
         buf_add_c(to, " May be given several times.");
-    if (o->flags & OPTION_IS_RELOADED)
+    if (is_served && o->flags & OPTION_IS_RELOADED)
         buf_add_c(to, " Reloaded at SIGHUP.");
     if (o->fallback)
         buf_printf(to, " Default: %s.", o->fallback);
@@ -44,7 +44,7 @@ static void print_options(struct buf *to, unsigned commands)
 {
     for (int i = 0; i < OPTION_COUNT; i++)
         if (option_table[i].commands & commands)
-            print_option(to, &option_table[i]);
+            print_option(to, &option_table[i], commands);
 }
 
 void help_print(struct buf *text)
@@ -59,7 +59,8 @@ void help_print_all(void)
     buf_add_c(&text, "postbackd receives survey and offer events, computes exact rewards, delivers "
                      "signed\ncallbacks and serves the partner's reports.\n\nusage: postbackd "
                      "COMMAND [OPTION...]\n"
-                     "       postbackd --version | --help | COMMAND --help\n\ncommands:\n");
+                     "       postbackd --version | --help | COMMAND --help\n"
+                     "       postbackd --completion bash|zsh | --manual [1|5|8]\n\ncommands:\n");
     for (size_t i = 0; i < command_count; i++)
         buf_printf(&text, "  %-9s %s\n", command_table[i].name, command_table[i].summary);
     buf_add_c(&text, "\nEvery option of serve can also be set in the --config file as `name = "

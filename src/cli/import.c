@@ -157,8 +157,7 @@ int command_import(struct settings *s)
     FILE *f = strcmp(path, "-") == 0 ? stdin : fopen(path, "r");
     if (!f)
         return command_fail(1, "%s cannot be read: %s", path, strerror(errno));
-    struct client_session *client =
-        client_open(settings_text(s, OPTION_URL), settings_text(s, OPTION_OPERATOR_KEY));
+    struct client_session *client = client_open_server(s, settings_text(s, OPTION_OPERATOR_KEY));
     int status = of_apps     ? import_apps(client, f)
                  : of_people ? import_people(client, f)
                              : import_events(client, f);

@@ -510,8 +510,8 @@ int command_listen(struct settings *s)
         return command_fail(EXIT_USAGE, "listen needs --to, your server's URL, such as "
                                         "http://localhost:3000/hook.");
     struct listening l = {
-        .live = client_open(settings_text(s, OPTION_URL), key),
-        .server = client_open(settings_text(s, OPTION_URL), key),
+        .live = client_open_server(s, key),
+        .server = client_open_server(s, key),
         .target = client_open(to, STR_NONE),
         .wait_s = RECONNECT_AFTER_S,
     };

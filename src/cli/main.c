@@ -1,5 +1,6 @@
 /* The entry of the binary: finds the command named by the first argument, reads its settings and
  * runs it. */
+#include "cli/client.h"
 #include "cli/command.h"
 
 #include "base/alloc.h"
@@ -169,6 +170,8 @@ static int run(const struct command_entry *c, int argc, char **argv)
     else if (settings.operand_count && !*c->operands)
         status = command_fail(EXIT_USAGE, "%.*s: %s takes options only.",
                               STR_ARG(settings.operands[0]), c->name);
+    else if (!client_can_trust(&settings, &why))
+        status = command_fail(EXIT_USAGE, "%.*s", STR_ARG(why));
     else
         status = c->run(&settings);
     settings_free(&settings);

@@ -120,7 +120,8 @@ extern const struct option option_table[OPTION_COUNT];
 
 struct buf;
 void option_print_variable(struct buf *to, const struct option *o); /* POSTBACKD_NAME */
-void option_print_help(struct buf *to, const struct option *o);     /* a line, with its default */
+/* A line, with its default. is_served: of a command that SIGHUP tells to read its settings anew. */
+void option_print_help(struct buf *to, const struct option *o, bool is_served);
 
 #define SETTING_VALUES_MAX 64
 #define SETTING_UNKNOWN_MAX 16 /* more are not told of */

@@ -11,6 +11,10 @@
 
 #define S (COMMAND_SERVE | COMMAND_CHECK)
 #define D COMMAND_DEMO
+/* Of a running server: client_open_server. */
+#define CLIENTS                                                                                    \
+    (COMMAND_IMPORT | COMMAND_EXPORT | COMMAND_LISTEN | COMMAND_RECONCILE | COMMAND_USER |         \
+     COMMAND_HEALTH)
 
 const struct option option_table[OPTION_COUNT] = {
     [OPTION_CONFIG] = {"config", "FILE", NULL, "Read options from FILE: lines of `name = value`.",
@@ -73,7 +77,7 @@ const struct option option_table[OPTION_COUNT] = {
                                "Send callbacks from this local address, which partners can allow.",
                                S, OPTION_IS_LIST},
     [OPTION_CA_FILE] = {"ca-file", "FILE", NULL,
-                        "PEM certificates to trust instead of the system's.", S,
+                        "PEM certificates to trust instead of the system's.", S | CLIENTS,
                         OPTION_IS_RELOADED},
     [OPTION_PROXY] = {"proxy", "URL", NULL,
                       "Send callbacks through this HTTP proxy, http://[user:password@]host[:port]; "
@@ -84,7 +88,10 @@ const struct option option_table[OPTION_COUNT] = {
     [OPTION_HTTP2] = {"http2", "auto|off", "auto",
                       "Use HTTP/2 with receivers and clients whose TLS offers it, or never.", S, 0},
     [OPTION_PUBLIC_URL] = {"public-url", "URL", NULL,
-                           "The public URL of this server; shown in /openapi.json.", S, 0},
+                           "The URL at which people and programs reach this server, such as "
+                           "https://rewards.example: for links, cookies, passkeys, sign-in and "
+                           "/openapi.json. Needed behind a proxy that ends TLS.",
+                           S, 0},
     [OPTION_TRUSTED_PROXY] = {"trusted-proxy", "CIDR", NULL,
                               "Trust X-Forwarded-For and X-Forwarded-Proto from these peers.", S,
                               OPTION_IS_LIST | OPTION_IS_RELOADED},
@@ -97,8 +104,10 @@ const struct option option_table[OPTION_COUNT] = {
     [OPTION_READS_PER_MINUTE] = {"reads-per-minute", "N", "600",
                                  "Read requests per minute and key.", S, OPTION_IS_RELOADED},
     [OPTION_OPERATIONS_URL] = {"operations-url", "URL", NULL,
-                               "Notify the operator at this URL if the books do not balance.", S,
-                               OPTION_IS_RELOADED},
+                               "Post messages to the operator to this URL, signed: if the books do "
+                               "not balance, a callback URL is disabled, or a certificate that an "
+                               "app shows to its servers expires soon.",
+                               S, OPTION_IS_RELOADED},
     [OPTION_OPERATIONS_EMAIL] = {"operations-email", "ADDRESS", NULL,
                                  "Notify the operator by e-mail, too. Needs --smtp-url.", S,
                                  OPTION_IS_RELOADED},
@@ -173,10 +182,7 @@ const struct option option_table[OPTION_COUNT] = {
                       COMMAND_RECEIVE, 0},
     [OPTION_SECONDS] = {"seconds", "N", "0",
                         "Stop after this many seconds. 0: run until interrupted.", D, 0},
-    [OPTION_URL] = {"url", "URL", "http://127.0.0.1:8080", "The running server.",
-                    COMMAND_IMPORT | COMMAND_EXPORT | COMMAND_LISTEN | COMMAND_RECONCILE |
-                        COMMAND_USER | COMMAND_HEALTH,
-                    0},
+    [OPTION_URL] = {"url", "URL", "http://127.0.0.1:8080", "The running server.", CLIENTS, 0},
     [OPTION_DAY] = {"day", "YYYY-MM-DD", NULL, "The day to compare, in UTC.", COMMAND_RECONCILE, 0},
     [OPTION_START_DATE] = {"start-date", "YYYY-MM-DD", NULL, "The first day, in UTC.",
                            COMMAND_EXPORT, 0},

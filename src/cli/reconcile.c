@@ -206,8 +206,7 @@ int command_reconcile(struct settings *s)
         .day = settings_text(s, OPTION_DAY),
         .partner = settings_text(s, OPTION_PARTNER),
         .fetch = str_is(settings_text(s, OPTION_FETCH_MISSING), "true"),
-        .client = client_open(settings_text(s, OPTION_URL),
-                              key.p ? key : settings_text(s, OPTION_OPERATOR_KEY)),
+        .client = client_open_server(s, key.p ? key : settings_text(s, OPTION_OPERATOR_KEY)),
     };
     r.said = r.fetch ? stderr : stdout;
     int status = records_read(&r.records, f, &why)

@@ -243,7 +243,7 @@ int command_user(struct settings *s)
             "user needs POSTBACKD_OPERATOR_KEY in the environment: the running server's.");
     struct user_call u = {
         .s = s,
-        .client = client_open(settings_text(s, OPTION_URL), settings_text(s, OPTION_OPERATOR_KEY)),
+        .client = client_open_server(s, settings_text(s, OPTION_OPERATOR_KEY)),
         .email = verb->takes_email ? s->operands[1] : STR_NONE,
     };
     int status = verb->run(&u);

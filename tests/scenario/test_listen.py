@@ -33,8 +33,8 @@ def resident_most_kib(pid):
 class Listen:
     """The command, and the lines that it has printed."""
 
-    def __init__(self, folder, daemon, key, to, **env):
-        words = [BINARY, "listen", "--url", "http://127.0.0.1:%d" % daemon.port, "--to", to]
+    def __init__(self, folder, daemon, key, to, url=None, more=(), **env):
+        words = [BINARY, "listen", "--url", url or "http://127.0.0.1:%d" % daemon.port, "--to", to, *more]
         if key:
             words += ["--key", key]
         self.out = folder / "listen"
