@@ -78,10 +78,18 @@ static bool authenticate(struct call *c)
 }
 
 /* A browser sends the cookie whoever asks it to: what changes something must come from our page. */
-static bool from_own_page(const struct call *c)
+static bool from_own_page(struct call *c)
 {
     bool reads = c->r->method == HTTP_GET || c->r->method == HTTP_HEAD;
-    return !c->person.user_id.p || (person_same_origin(c) && (reads || person_csrf_good(c)));
+    if (!c->person.user_id.p)
+        return true;
+    if (!person_same_origin(c))
+        return refuse(c, 403, PERSON_OTHER_ORIGIN);
+    return reads || person_csrf_good(c) ||
+           refuse(
+               c, 403,
+               "With a session, this request needs its X-Csrf-Token; GET /api/v1/session returns "
+               "it.");
 }
 
 /* Everything for an admin; else the route's scope. What is the installation's, not one
@@ -115,9 +123,7 @@ bool caller_judge(struct call *c)
                       "This node has not reached the database for some time, so it cannot say who "
                       "may still do what. See /readyz.");
     if (!from_own_page(c))
-        return refuse(
-            c, 403,
-            "With a session, this request needs its X-Csrf-Token; GET /api/v1/session returns it.");
+        return false;
     /* Who acts as a disabled partner is an operator all the same: looking, ending it, signing out.
      */
     if (!c->is_operator && !c->person.acting && !caller_account_enabled(c->api, c->key_account_no))

@@ -13,6 +13,10 @@ void person_note_use(struct api *api, struct str session_id);
 /* Whether the request may come from this daemon's own page: Sec-Fetch-Site and Origin, where the
  * client sends them. */
 MUST_CHECK bool person_same_origin(const struct call *c);
+#define PERSON_OTHER_ORIGIN                                                                        \
+    "This request came from another site and was rejected. If it came from this one, its "         \
+    "operator "                                                                                    \
+    "has to set the site's own URL (--public-url)."
 /* Whether X-Csrf-Token is the session's. */
 MUST_CHECK bool person_csrf_good(const struct call *c);
 

@@ -11,7 +11,7 @@ bool sign_in_same_origin(struct call *c)
 {
     if (person_same_origin(c))
         return true;
-    call_answer_problem(c, 403, "This request came from another site and was rejected.");
+    call_answer_problem(c, 403, PERSON_OTHER_ORIGIN);
     return false;
 }
 
