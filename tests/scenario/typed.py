@@ -20,7 +20,7 @@ from private import private_mounts, private_network
 
 DOCS = ROOT / "docs"
 GIVEN = {"contract.md", "specification.md"}  # whose words are not ours
-SHOWN = {"shell", "json", "sql", "ini", "properties", "yaml", "http", "text", "js", "typescript", "python", "php", "go",
+SHOWN = {"shell", "json", "sql", "ini", "nginx", "properties", "yaml", "http", "text", "js", "typescript", "python", "php", "go",
          "java", "csharp"}
 SERVICE = Path("/var/lib/postbackd.pid")
 FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.M | re.S)
