@@ -247,7 +247,7 @@ static bool connect_clients(struct bus *b, char **ret_why)
     if (!bus_config_read(&config, &b->options.settings, ret_why))
         return false;
     set_callbacks(b, &config);
-    b->consumer = rd_kafka_new(RD_KAFKA_CONSUMER, config.consumer, why, sizeof why);
+    b->consumer = kafka_client_new(RD_KAFKA_CONSUMER, config.consumer, why, sizeof why);
     if (b->consumer) {
         config.consumer = NULL;
         rd_kafka_poll_set_consumer(b->consumer);

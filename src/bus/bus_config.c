@@ -276,7 +276,7 @@ static bool try_client(rd_kafka_type_t type, const rd_kafka_conf_t *conf, char *
     const struct property no_broker[] = {{"bootstrap.servers", ""}, {0}};
     set_all(copy, no_broker);
     rd_kafka_conf_set_log_cb(copy, log_nothing);
-    rd_kafka_t *client = rd_kafka_new(type, copy, why, sizeof why);
+    rd_kafka_t *client = kafka_client_new(type, copy, why, sizeof why);
     if (client) {
         rd_kafka_destroy(client);
         return true;

@@ -24,6 +24,12 @@ MUST_CHECK bool bus_config_read(struct bus_config *ret, const struct bus_setting
                                 char **ret_why);
 void bus_config_free(struct bus_config *config);
 
+/* --- clients ---------------------------------------------------------------------------------- */
+
+/* As rd_kafka_new; every client is made by this one (kafka_client.c says why). */
+MUST_CHECK rd_kafka_t *kafka_client_new(rd_kafka_type_t type, rd_kafka_conf_t *conf, char *why,
+                                        size_t why_bytes);
+
 /* --- how a client is connected ---------------------------------------------------------------- */
 
 struct broker_link {

@@ -46,7 +46,7 @@ struct dead_letters *dead_letters_new(struct bus_config *config, char **ret_why)
     rd_kafka_conf_set_opaque(config->producer, to);
     rd_kafka_conf_set_dr_msg_cb(config->producer, on_written);
     to->topic = xstrdup(config->dead_letters);
-    to->producer = rd_kafka_new(RD_KAFKA_PRODUCER, config->producer, why, sizeof why);
+    to->producer = kafka_client_new(RD_KAFKA_PRODUCER, config->producer, why, sizeof why);
     if (to->producer) {
         config->producer = NULL;
         return to;

@@ -382,7 +382,7 @@ static bool connect_clients(struct rewards_feed *f, struct bus_config *config, c
     config->writer = NULL;
     rewards_writer_set_up(&f->writer);
     if (rewards_writer_open(&f->writer, why, sizeof why))
-        f->reader = rd_kafka_new(RD_KAFKA_CONSUMER, config->reader, why, sizeof why);
+        f->reader = kafka_client_new(RD_KAFKA_CONSUMER, config->reader, why, sizeof why);
     if (!f->reader) {
         *ret_why = xprintf("kafka-config: %s", why);
         return false;

@@ -44,7 +44,7 @@ bool rewards_writer_open(struct rewards_writer *w, char *why, size_t why_bytes)
 {
     rd_kafka_conf_t *conf = rd_kafka_conf_dup(w->conf);
     w->is_ready = w->is_open = w->is_lost = false;
-    w->producer = rd_kafka_new(RD_KAFKA_PRODUCER, conf, why, why_bytes);
+    w->producer = kafka_client_new(RD_KAFKA_PRODUCER, conf, why, why_bytes);
     if (!w->producer)
         rd_kafka_conf_destroy(conf);
     return w->producer != NULL;

@@ -10,7 +10,8 @@
  *             (SIGSTOP) before the count-th connection to that TCP port, and the file goes.
  * SHIM_EARLY  a signal's number: the process gets it at the beginning of main, when it initialises
  *             libsodium.
- * Only CLOCK_REALTIME is moved: what waits, waits on the monotonic clock, as in real life. */
+ * Only CLOCK_REALTIME is moved, and what waits for a moment of it, which is <threads.h> alone: all
+ * else waits on the monotonic clock, as in real life. */
 #undef _FILE_OFFSET_BITS /* or pwrite and pwrite64 would be one name here */
 #include <dlfcn.h>
 #include <errno.h>
@@ -25,6 +26,7 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/uio.h>
+#include <threads.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -143,6 +145,35 @@ int gettimeofday(struct timeval *restrict tv, void *restrict zone)
     tv->tv_sec = t.tv_sec;
     tv->tv_usec = t.tv_nsec / 1000;
     return 0;
+}
+
+int timespec_get(struct timespec *t, int base)
+{
+    return clock_gettime(CLOCK_REALTIME, t) == 0 ? base : 0;
+}
+
+/* As the kernel does it: over once the clock has passed the moment, however the clock is moved
+ * meanwhile. It looks every SLICE_NS, on the clock that is not moved. */
+#define SLICE_NS 20000000
+int cnd_timedwait(cnd_t *restrict condition, mtx_t *restrict mutex,
+                  const struct timespec *restrict until)
+{
+    struct timespec now, slice;
+    int result = thrd_timedout;
+    do {
+        clock_gettime(CLOCK_REALTIME, &now);
+        int64_t left = until->tv_sec - now.tv_sec, left_ns = SLICE_NS;
+        if (left < 2)
+            left_ns = left * 1000000000 + until->tv_nsec - now.tv_nsec;
+        if (left_ns <= 0)
+            return thrd_timedout;
+        REAL(clock_gettime)(CLOCK_REALTIME, &slice);
+        slice.tv_nsec += left_ns < SLICE_NS ? left_ns : SLICE_NS;
+        slice.tv_sec += slice.tv_nsec / 1000000000;
+        slice.tv_nsec %= 1000000000;
+        result = REAL(cnd_timedwait)(condition, mutex, &slice);
+    } while (result == thrd_timedout);
+    return result;
 }
 
 /* --- a stop --------------------------------------------------------------------------------- */
