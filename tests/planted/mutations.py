@@ -446,7 +446,7 @@ plant("idle_session_goes_on", "authorization", "sessions do not end", E,
 plant("disabled_person_let_in", "authorization", "sessions of a disabled person work on", E,
       "bool good = u && u->enabled &&", "bool good = u &&", "unit people")
 plant("code_is_good_twice", "authorization", "a code of the second factor may be replayed",
-      "src/api/sign_in.c", "to->totp_step = step;", "to->totp_step = step - 1;",
+      "src/api/sign_in.c", "totp_use(&to->totp_used, step);", "totp_use(&to->totp_used, step - 1);",
       "scenario test_people.py::test_the_second_factor")
 plant("passkey_is_good_twice", "authorization", "an assertion of a passkey may be replayed",
       "src/people/passkey.c", "challenge_ms <= k->challenge_ms", "challenge_ms < k->challenge_ms",

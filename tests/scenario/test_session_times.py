@@ -5,7 +5,7 @@ import pytest
 
 from authenticator import Authenticator
 from harness import Daemon
-from people import PASSWORD, Browser, invite, partner, person
+from people import PASSWORD, Browser, enrol, invite, partner, person, totp
 from shim import Clock, shimmed
 from test_people_rights import Stream
 
@@ -155,3 +155,28 @@ def test_what_a_clock_that_was_ahead_leaves_locks_nobody_out(clocked):
     assert late.session()["SignedIn"] and b.sign_in(b.email).status == 200
     clock.jump(12 * HOUR + 60)
     assert_over(late)
+
+
+def test_codes_of_the_second_factor_after_a_clock_that_was_ahead(clocked):
+    """They are good at once, and each of them once."""
+    daemon, clock = clocked
+    b = person(daemon, "owner", partner(daemon))
+
+    def status(code):
+        return Browser(daemon).sign_in(b.email, code=code).status
+
+    secret, _ = enrol(b, clock.now().timestamp())
+    used = []
+    for seconds in (60, 40 * 24 * HOUR, 90):
+        clock.jump(seconds)
+        used.append(totp(secret, clock.now().timestamp()))
+        assert status(used[-1]) == 200
+    clock.jump(-40 * 24 * HOUR)
+    now = totp(secret, clock.now().timestamp())
+    assert status(now) == 200 and status(now) == 401
+    daemon.restart()
+    assert status(now) == 401
+    clock.jump(-90)
+    assert status(used[0]) == 401
+    clock.jump(40 * 24 * HOUR)
+    assert status(used[1]) == 401 and status(totp(secret, clock.now().timestamp(), step=1)) == 200

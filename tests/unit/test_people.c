@@ -32,14 +32,54 @@ static void codes_are_those_of_the_rfcs(void)
 static void a_code_is_good_once_and_for_a_while(void)
 {
     const int64_t now = 59000; /* step 1, code 287082 */
-    CHECK_EQ_INT(totp_find_step(RFC_SECRET, STR("287082"), now, 0), 1);
-    CHECK_EQ_INT(totp_find_step(RFC_SECRET, STR("287082"), now + 30000, 0), 1);
-    CHECK_EQ_INT(totp_find_step(RFC_SECRET, STR("287082"), now + 60000, 0), 0);
-    CHECK_EQ_INT(totp_find_step(RFC_SECRET, STR("359152"), now, 0), 2);
-    CHECK_EQ_INT(totp_find_step(RFC_SECRET, STR("287082"), now, 1), 0);
+    const struct totp_used none = {0}, one = {{1}}, two = {{2}};
+    CHECK_EQ_INT(totp_find_step(RFC_SECRET, STR("287082"), now, &none), 1);
+    CHECK_EQ_INT(totp_find_step(RFC_SECRET, STR("287082"), now + 30000, &none), 1);
+    CHECK_EQ_INT(totp_find_step(RFC_SECRET, STR("287082"), now + 60000, &none), 0);
+    CHECK_EQ_INT(totp_find_step(RFC_SECRET, STR("359152"), now, &none), 2);
+    CHECK_EQ_INT(totp_find_step(RFC_SECRET, STR("287082"), now, &one), 0);
+    CHECK_EQ_INT(totp_find_step(RFC_SECRET, STR("287082"), now, &two), 0);
     static const char *const bad[] = {"", "28708", "2870820", "28708x", "-87082", " 87082"};
     for (size_t i = 0; i < ARRAY_LEN(bad); i++)
-        CHECK_EQ_INT(totp_find_step(RFC_SECRET, str_of(bad[i]), now, 0), 0);
+        CHECK_EQ_INT(totp_find_step(RFC_SECRET, str_of(bad[i]), now, &none), 0);
+}
+
+static int64_t use_code(struct totp_used *used, int64_t now_ms, int64_t step)
+{
+    char code[16];
+    snprintf(code, sizeof code, "%06u", totp_value(RFC_SECRET, step));
+    int64_t found = totp_find_step(RFC_SECRET, str_of(code), now_ms, used);
+    if (found)
+        totp_use(used, found);
+    return found;
+}
+
+static void a_code_is_good_once_however_the_clock_is_set(void)
+{
+    const int64_t now = 1000, ahead = 1000000;
+    struct totp_used used = {0};
+    CHECK_EQ_INT(use_code(&used, now * TOTP_PERIOD_MS, now), now);
+    CHECK_EQ_INT(use_code(&used, ahead * TOTP_PERIOD_MS, ahead), ahead);
+    CHECK_EQ_INT(use_code(&used, (ahead + 4) * TOTP_PERIOD_MS, ahead + 4), ahead + 4);
+    /* Corrected. */
+    CHECK_EQ_INT(use_code(&used, now * TOTP_PERIOD_MS, now), 0);
+    CHECK_EQ_INT(use_code(&used, now * TOTP_PERIOD_MS, now + 1), now + 1);
+    CHECK_EQ_INT(use_code(&used, now * TOTP_PERIOD_MS, now + 1), 0);
+    CHECK_EQ_INT(use_code(&used, (now + 1) * TOTP_PERIOD_MS, now), 0);
+    CHECK_EQ_INT(use_code(&used, (now + 2) * TOTP_PERIOD_MS, now + 2), now + 2);
+    /* When the time of the wrong clock comes. */
+    CHECK_EQ_INT(use_code(&used, ahead * TOTP_PERIOD_MS, ahead), 0);
+    CHECK_EQ_INT(use_code(&used, ahead * TOTP_PERIOD_MS, ahead + 1), ahead + 1);
+    CHECK_EQ_INT(use_code(&used, (ahead + 4) * TOTP_PERIOD_MS, ahead + 4), 0);
+}
+
+static void as_many_codes_as_are_kept_are_refused_by_a_clock_set_back(void)
+{
+    struct totp_used used = {0};
+    for (int64_t step = 1; step <= TOTP_USED_KEPT; step++)
+        CHECK_EQ_INT(use_code(&used, step * TOTP_PERIOD_MS, step), step);
+    for (int64_t step = 1; step <= TOTP_USED_KEPT; step++)
+        CHECK_EQ_INT(use_code(&used, step * TOTP_PERIOD_MS, step), 0);
 }
 
 static void authenticators_can_read_the_uri(void)
@@ -230,7 +270,7 @@ static void users_survive_their_documents(void)
                      .name = STR("A \"B\""),
                      .password = STR("$argon2id$x"),
                      .totp_secret = RFC_SECRET,
-                     .totp_step = 13,
+                     .totp_used = {{13, 12, 400}},
                      .recovery = STR("0123456789abcdef0123456789abcdef"),
                      .link = LINK_RESET,
                      .link_hash = {9},
@@ -248,7 +288,8 @@ static void users_survive_their_documents(void)
     CHECK(read->role == ROLE_DEVELOPER && read->created_ms == 11 && read->last_sign_in_ms == 12);
     CHECK(str_eq(read->email, u.email) && str_eq(read->name, u.name) && str_eq(read->id, u.id));
     CHECK(str_eq(read->password, u.password) && str_eq(read->totp_secret, u.totp_secret));
-    CHECK(read->totp_step == 13 && str_eq(read->recovery, u.recovery));
+    CHECK(memcmp(&read->totp_used, &u.totp_used, sizeof u.totp_used) == 0);
+    CHECK(str_eq(read->recovery, u.recovery));
     CHECK(read->link == LINK_RESET && read->link_hash[0] == 9 && read->link_until_ms == 14);
     CHECK(str_eq(read->link_by, u.link_by));
     CHECK(memcmp(read->mail, u.mail, sizeof u.mail) == 0);
@@ -492,6 +533,8 @@ int main(void)
     ASSERT(sodium_init() >= 0);
     RUN(codes_are_those_of_the_rfcs);
     RUN(a_code_is_good_once_and_for_a_while);
+    RUN(a_code_is_good_once_however_the_clock_is_set);
+    RUN(as_many_codes_as_are_kept_are_refused_by_a_clock_set_back);
     RUN(authenticators_can_read_the_uri);
     RUN(cookies_are_found_by_name);
     RUN(roles_are_the_table_of_the_docs);
