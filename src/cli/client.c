@@ -161,6 +161,8 @@ int client_request(struct client_session *c, const char *method, const char *pat
     curl_easy_setopt(c->curl, CURLOPT_WRITEFUNCTION, take);
     curl_easy_setopt(c->curl, CURLOPT_WRITEDATA, c);
     c->answer = ret_answer;
+    if (strcmp(method, "HEAD") == 0)
+        curl_easy_setopt(c->curl, CURLOPT_NOBODY, 1L); /* or it waits for what the length says */
     if (body.p) {
         curl_easy_setopt(c->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body.n);
         curl_easy_setopt(c->curl, CURLOPT_POSTFIELDS, body.p);

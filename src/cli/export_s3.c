@@ -8,6 +8,7 @@
 #include "cli/client.h"
 #include "cli/command.h"
 #include "cli/export_state.h"
+#include "cli/s3_etag.h"
 #include "domain/url_macros.h"
 
 #include <stdlib.h>
@@ -59,6 +60,29 @@ static void sign(struct export_s3 *s, const char *method, struct str path, struc
     buf_free(&is.authorization);
 }
 
+static struct str between(struct str text, const char *begin, const char *end)
+{
+    const char *from = text.n ? memmem(text.p, text.n, begin, strlen(begin)) : NULL;
+    if (!from)
+        return STR_NONE;
+    from += strlen(begin);
+    size_t left = text.n - (size_t)(from - text.p);
+    const char *to = memmem(from, left, end, strlen(end));
+    return to ? (struct str){from, (size_t)(to - from)} : STR_NONE;
+}
+
+/* With 200, too: the answer to a POST begins before the service has joined the parts. */
+static bool is_error(const struct export_s3 *s, const char *method, int status)
+{
+    return status != 200 ||
+           (strcmp(method, "POST") == 0 && between(buf_str(&s->answer), "<Error>", "</Error>").p);
+}
+
+static bool may_pass(const struct export_s3 *s, const char *method, int status)
+{
+    return status == 0 || status >= 500 || (status == 200 && is_error(s, method, status));
+}
+
 /* Tries again what may pass. */
 static int request(struct export_s3 *s, const char *method, struct buf *path, struct str body)
 {
@@ -66,7 +90,7 @@ static int request(struct export_s3 *s, const char *method, struct buf *path, st
         sign(s, method, buf_str(path), body.p ? body : STR(""));
         int status = client_request(s->client, method, buf_c(path), "application/octet-stream",
                                     body, &s->answer);
-        if ((status != 0 && status < 500) || tries == TRIES)
+        if (!may_pass(s, method, status) || tries == TRIES)
             return status;
         sleep(1);
     }
@@ -84,17 +108,6 @@ static bool put(struct export_s3 *s, struct buf *path, struct str body)
 {
     int status = request(s, "PUT", path, body);
     return status == 200 || fail(s, "it cannot be written", status);
-}
-
-static struct str between(struct str text, const char *begin, const char *end)
-{
-    const char *from = text.n ? memmem(text.p, text.n, begin, strlen(begin)) : NULL;
-    if (!from)
-        return STR_NONE;
-    from += strlen(begin);
-    size_t left = text.n - (size_t)(from - text.p);
-    const char *to = memmem(from, left, end, strlen(end));
-    return to ? (struct str){from, (size_t)(to - from)} : STR_NONE;
 }
 
 /* What is signed has exactly the escapes that are needed: a slash of the key needs none. */
@@ -144,14 +157,36 @@ static bool upload_part(struct export_s3 *s)
     return good;
 }
 
-/* An error may come with 200, as the answer begins before the parts are joined. */
+/* Whether the object is made of these parts. */
+static bool is_joined(struct export_s3 *s)
+{
+    struct buf size = {0}, etag = {0}, wanted = {0};
+    uint64_t bytes;
+    struct buf said = s->answer; /* for the message, if it is not */
+    s->answer = (struct buf){0};
+    bool good = request(s, "HEAD", &s->path, STR_NONE) == 200 &&
+                client_answer_header(s->client, "Content-Length", &size) &&
+                str_parse_uint(buf_str(&size), INT64_MAX, &bytes) && (int64_t)bytes == s->bytes;
+    if (good && s3_etag_of_parts(buf_str(&s->parts), &wanted))
+        good = client_answer_header(s->client, "ETag", &etag) &&
+               str_eq(buf_str(&etag), buf_str(&wanted));
+    buf_free(&s->answer);
+    s->answer = said;
+    buf_free(&size);
+    buf_free(&etag);
+    buf_free(&wanted);
+    return good;
+}
+
+/* The service no longer knows an upload once it has joined its parts. If its answer was lost, the
+ * next try is answered with 404. */
 static bool complete_upload(struct export_s3 *s)
 {
     struct buf path = {0}, body = {0};
     buf_printf(&path, "%s?uploadId=%s", buf_c(&s->path), buf_c(&s->upload));
     buf_printf(&body, "<CompleteMultipartUpload>%s</CompleteMultipartUpload>", buf_c(&s->parts));
     int status = request(s, "POST", &path, buf_str(&body));
-    bool good = status == 200 && !between(buf_str(&s->answer), "<Error>", "</Error>").p;
+    bool good = !is_error(s, "POST", status) || (status == 404 && is_joined(s));
     buf_free(&path);
     buf_free(&body);
     return good || fail(s, "its parts cannot be joined", status);

@@ -6,6 +6,7 @@ import threading
 import urllib.parse
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+LOST = -1
 KEY_ID, SECRET, REGION = "AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "eu-test-1"
 
 
@@ -24,10 +25,12 @@ def signature(secret, scope, when, method, path, query, headers, signed, payload
 
 
 class S3:
-    """answer(method, path, query): a status that is answered instead; None: as S3 does."""
+    """answer(method, path, query): a status that is answered instead; None: as S3 does; LOST: as S3
+    does, but the connection ends without an answer."""
 
     def __init__(self, answer=lambda method, path, query: None):
         self.objects, self.uploads, self.requests, self.wrong = {}, {}, [], []
+        self.etags = {}  # of objects
         self.answer = answer
         s3 = self
 
@@ -43,12 +46,15 @@ class S3:
                 if fault:
                     s3.wrong.append(fault)
                     self.reply(403, ("<Error><Code>%s</Code></Error>" % fault).encode())
+                elif status == LOST:
+                    s3.do(self.command, path, dict(urllib.parse.parse_qsl(query, True)), body)
+                    self.close_connection = True
                 elif status:
                     self.reply(status, b"<Error><Code>Planned</Code></Error>")
                 else:
                     self.reply(*s3.do(self.command, path, dict(urllib.parse.parse_qsl(query, True)), body))
 
-            do_GET = do_PUT = do_POST = do_DELETE = handle_any
+            do_GET = do_PUT = do_POST = do_DELETE = do_HEAD = handle_any
 
             def reply(self, status, body=b"", etag=None):
                 self.send_response(status)
@@ -56,7 +62,8 @@ class S3:
                 if etag:
                     self.send_header("ETag", etag)
                 self.end_headers()
-                self.wfile.write(body)
+                if self.command != "HEAD":
+                    self.wfile.write(body)
 
             def log_message(self, *args):
                 pass
@@ -111,12 +118,14 @@ class S3:
             if any(len(parts[n][1]) < 5 << 20 for n in sorted(parts)[:-1]):
                 return 400, b"<Error><Code>EntityTooSmall</Code></Error>"
             self.objects[path] = b"".join(parts[n][1] for n in sorted(parts))
+            of_parts = b"".join(hashlib.md5(parts[n][1]).digest() for n in sorted(parts))
+            self.etags[path] = '"%s-%d"' % (hashlib.md5(of_parts).hexdigest(), len(parts))
             del self.uploads[query["uploadId"]]
             return 200, b"<R/>"
         if method == "PUT":
-            self.objects[path] = body
+            self.objects[path], self.etags[path] = body, etag
             return 200, b"", etag
         if method == "DELETE":
             self.objects.pop(path, None)
             return (204,)
-        return (200, self.objects[path]) if path in self.objects else (404, b"<Error><Code>NoSuchKey</Code></Error>")
+        return (200, self.objects[path], self.etags[path]) if path in self.objects else (404, b"<Error><Code>NoSuchKey</Code></Error>")

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from harness import Account, eventually
-from s3 import S3, signature
+from s3 import LOST, S3, signature
 from test_export import FIRST, LAST, command, environment, export
 
 EMPTY = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
@@ -96,6 +96,43 @@ def test_what_passes_is_tried_again(daemon, account, s3):
     s3.answer = lambda method, path, query: 503 if len(s3.requests) % 2 else None
     run = export(daemon, "statements", "--partner", account.partner_id, "s3://bucket/tried", **s3.env)
     assert run.returncode == 0 and time.monotonic() - begun >= 1 and list(s3.objects) == ["/bucket/tried"]
+
+
+def completing(s3, answers):
+    """The requests that join an upload's parts get these answers, one after the other, and then those of S3."""
+    def answer(method, path, query):
+        return answers.pop(0) if answers and method == "POST" and query.startswith("uploadId=") else None
+    s3.answer = answer
+
+
+@pytest.mark.parametrize("answers", [[LOST], [200], [500, LOST], [200, 200, LOST]])
+def test_parts_are_joined_though_the_answer_is_an_error_or_lost(daemon, account, s3, answers):
+    """An error may come with 200, as the answer begins before the parts are joined."""
+    words = ("rewards", "--partner", account.partner_id)
+    completing(s3, answers)
+    run = export(daemon, *words, "s3://bucket/whole", **s3.env)
+    assert run.returncode == 0 and s3.wrong == [] and answers == [], run
+    assert s3.objects == {"/bucket/whole": export(daemon, *words).stdout.encode()} and s3.uploads == {}
+
+
+def drop_uploads(s3, body, etag):
+    s3.objects["/bucket/other"], s3.etags["/bucket/other"] = body, etag
+    s3.uploads.clear()
+    return None
+
+
+@pytest.mark.parametrize("make", [
+    lambda whole: (b"", '"d41d8cd98f00b204e9800998ecf8427e"'),
+    lambda whole: (b"x" * len(whole), '"0f343b0931126a20f133d67c2b018a3b-2"'),
+])
+def test_another_object_is_not_taken_for_the_joined_parts(daemon, account, s3, make):
+    """Somebody has aborted the upload, and an older object stands there."""
+    words = ("rewards", "--partner", account.partner_id)
+    older = make(export(daemon, *words).stdout)
+    s3.answer = lambda method, path, query: (
+        drop_uploads(s3, *older) if method == "POST" and query.startswith("uploadId=") else None)
+    run = export(daemon, *words, "s3://bucket/other", **s3.env)
+    assert run.returncode == 1 and "its parts cannot be joined: 404 <Error><Code>NoSuchUpload" in run.stderr, run
 
 
 @pytest.mark.parametrize("url,env,status,words", [
