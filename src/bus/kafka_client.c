@@ -36,8 +36,8 @@ rd_kafka_t *kafka_client_new(rd_kafka_type_t type, rd_kafka_conf_t *conf, char *
 _Static_assert(sizeof(cnd_t) == sizeof(pthread_cond_t) && sizeof(mtx_t) == sizeof(pthread_mutex_t),
                "the C library's condition variables are those of POSIX");
 
-/* The moment of the monotonic clock that a moment of the system's clock is now. */
-static struct timespec monotonic_moment(const struct timespec *until)
+/* Converts a deadline of the system's clock into one of the monotonic clock. */
+static struct timespec monotonic_deadline(const struct timespec *until)
 {
     int64_t until_ms = (int64_t)until->tv_sec * 1000 + (until->tv_nsec + 999999) / 1000000;
     int64_t left_ms = int64_max(0, until_ms - env_system_clock_ms());
@@ -45,18 +45,19 @@ static struct timespec monotonic_moment(const struct timespec *until)
     return (struct timespec){.tv_sec = end_ms / 1000, .tv_nsec = end_ms % 1000 * 1000000};
 }
 
-/* librdkafka computes a moment once and then waits for it in a loop, as it may be woken for
- * nothing. The clock may be set between two of these waits, so each thread keeps what its latest
- * moment was when it first waited for it. */
-int cnd_timedwait(cnd_t *restrict condition, mtx_t *restrict mutex,
-                  const struct timespec *restrict until)
+/* librdkafka computes a deadline once and waits for it again after each wake-up. The clock may be
+ * set in between, so each thread remembers the monotonic end of the deadline that it waited for
+ * last. */
+__attribute__((visibility("default"))) int cnd_timedwait(cnd_t *restrict cond,
+                                                         mtx_t *restrict mutex,
+                                                         const struct timespec *restrict time_point)
 {
     static _Thread_local struct timespec latest, end;
-    if (latest.tv_sec != until->tv_sec || latest.tv_nsec != until->tv_nsec) {
-        latest = *until;
-        end = monotonic_moment(until);
+    if (latest.tv_sec != time_point->tv_sec || latest.tv_nsec != time_point->tv_nsec) {
+        latest = *time_point;
+        end = monotonic_deadline(time_point);
     }
-    int error = pthread_cond_clockwait((pthread_cond_t *)condition, (pthread_mutex_t *)mutex,
+    int error = pthread_cond_clockwait((pthread_cond_t *)cond, (pthread_mutex_t *)mutex,
                                        CLOCK_MONOTONIC, &end);
     return error == 0 ? thrd_success : error == ETIMEDOUT ? thrd_timedout : thrd_error;
 }

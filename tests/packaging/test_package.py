@@ -56,6 +56,12 @@ def test_it_links_what_it_uses_and_nothing_else(package):
     assert run("ldd", "-u", binary) == ""  # none that it does not call
 
 
+def test_its_libraries_see_one_function_of_it():
+    """src/bus/kafka_client.c says why this one. Any other that a library defines, too, would be taken for the library's."""
+    names = re.findall(r" T (\w+)$", run("nm", "-D", "--defined-only", BINARY), re.M)
+    assert names == ["cnd_timedwait"]
+
+
 @needs_dpkg
 def test_it_has_what_is_promised(package):
     root = package[1]
