@@ -375,7 +375,8 @@ static struct passkey *find_signer(struct people_job *job, const struct sign_in_
     job->passkey = k->id;
     *ret_why = passkey_judge(&job->change.arena, given, ask, k->key, &said);
     if (!*ret_why)
-        *ret_why = passkey_use(k, flow->until_ms, said.sign_count);
+        *ret_why =
+            passkey_use(k, flow->until_ms, said.sign_count, env_wall_ms(job->c->api->options.env));
     return *ret_why ? NULL : k;
 }
 

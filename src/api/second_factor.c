@@ -103,12 +103,12 @@ static bool confirm_judge(struct people_job *job)
     memcpy(&next, job->user, sizeof next);
     next.totp_secret =
         arena_str(&job->change.arena, (struct str){(const char *)secret, sizeof secret});
-    next.totp_used = (struct totp_used){0};
+    next.totp_used = (struct used_once){0};
     int64_t step = totp_find_step(next.totp_secret, job->code, now_ms, &next.totp_used);
     sodium_memzero(secret, sizeof secret);
     if (!step)
         return sign_in_wrong_code(job);
-    totp_use(&next.totp_used, step);
+    used_once_add(&next.totp_used, step);
     next.recovery = make_recovery(job);
     /* Whoever signed in by the password alone must show the second factor, too. */
     people_end_sessions(job->people, &job->change, job->user->id, job->session->id);
@@ -159,7 +159,7 @@ static bool remove_judge(struct people_job *job)
     if (!take_code(job, &next))
         return false;
     next.totp_secret = next.recovery = STR_NONE;
-    next.totp_used = (struct totp_used){0};
+    next.totp_used = (struct used_once){0};
     return change_factor(job, &next, "user.second_factor_off");
 }
 

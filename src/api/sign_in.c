@@ -104,7 +104,7 @@ bool sign_in_take_code(const struct user *user, struct str code, int64_t now_ms,
     int64_t step = totp_find_step(user->totp_secret, code, now_ms, &user->totp_used);
     if (step) {
         to->totp_used = user->totp_used;
-        totp_use(&to->totp_used, step);
+        used_once_add(&to->totp_used, step);
         return true;
     }
     if (!recovery_code_hash(code, hash))

@@ -333,7 +333,7 @@ static bool factor_judge(struct people_job *job)
     memcpy(&next, job->user, sizeof next);
     bool had_one = next.totp_secret.p || next.passkeys.p;
     next.totp_secret = next.recovery = next.passkeys = STR_NONE;
-    next.totp_used = (struct totp_used){0};
+    next.totp_used = (struct used_once){0};
     next.passkey_count = 0;
     if (had_one && link_mail_works_for(job->c->api->options.link_mail, next.account_no))
         next.reset_mail_ms = env_wall_ms(job->c->api->options.env);

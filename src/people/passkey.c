@@ -3,6 +3,7 @@
 #include "people/passkey.h"
 
 #include "accounts/document_reader.h"
+#include "people/sign_in_flow.h"
 #include "json/writer.h"
 
 #include <openssl/err.h>
@@ -28,6 +29,7 @@ enum {
     FLAG_NEW_CREDENTIAL = 64,
 };
 #define DATA_BYTES_LEAST 37
+#define CLOCKS_APART_MS (5 * 60 * 1000) /* of two nodes, at most */
 
 /* --- the user's document ---------------------------------------------------------------------- */
 
@@ -43,7 +45,7 @@ static bool read_one(struct arena *arena, const struct json *item, struct passke
         .key = document_text(&r, "Key"),
         .created_ms = document_number(&r, "CreatedMs", 0, INT64_MAX),
         .last_used_ms = document_number(&r, "LastUsedMs", 0, INT64_MAX),
-        .challenge_ms = document_number(&r, "ChallengeMs", 0, INT64_MAX),
+        .challenges_ms = used_once_read(&r, "ChallengeMs", "EarlierChallengesMs"),
         .sign_count = document_number(&r, "SignCount", 0, UINT32_MAX),
     };
     return document_read_end(&r, "passkey", ret->id, &why);
@@ -85,7 +87,7 @@ static void print_one(struct json_writer *w, const struct passkey *k)
     json_key_string(w, "Key", k->key);
     json_key_int(w, "CreatedMs", k->created_ms);
     json_key_int(w, "LastUsedMs", k->last_used_ms);
-    json_key_int(w, "ChallengeMs", k->challenge_ms);
+    used_once_print(w, &k->challenges_ms, "ChallengeMs", "EarlierChallengesMs");
     json_key_int(w, "SignCount", k->sign_count);
     json_end_object(w);
 }
@@ -276,14 +278,16 @@ const char *passkey_judge(struct arena *arena, const struct json *given,
     return good ? NULL : "its signature is wrong";
 }
 
-const char *passkey_use(struct passkey *k, int64_t challenge_ms, int64_t sign_count)
+const char *passkey_use(struct passkey *k, int64_t challenge_ms, int64_t sign_count, int64_t now_ms)
 {
     bool counts = sign_count != 0 || k->sign_count != 0;
-    if (challenge_ms <= k->challenge_ms)
+    if (challenge_ms > now_ms + SIGN_IN_FLOW_MS + CLOCKS_APART_MS)
+        return "its challenge was made by a clock that was ahead";
+    if (used_once_refuses(&k->challenges_ms, challenge_ms, now_ms + SIGN_IN_FLOW_MS))
         return "a challenge as late as this one has signed in already";
     if (counts && sign_count <= k->sign_count)
         return "the authenticator's counter went back: there may be a copy of it";
-    k->challenge_ms = challenge_ms;
+    used_once_add(&k->challenges_ms, challenge_ms);
     k->sign_count = sign_count;
     return NULL;
 }

@@ -20,8 +20,8 @@ struct passkey {
     struct str credential; /* the authenticator's name for it; base64url */
     struct str key;        /* SubjectPublicKeyInfo; base64url */
     int64_t created_ms, last_used_ms;
-    int64_t challenge_ms; /* when the challenge of the last sign-in ends; see passkey_use */
-    int64_t sign_count;   /* 0: the authenticator does not count */
+    struct used_once challenges_ms; /* when those that signed in end; see passkey_use */
+    int64_t sign_count;             /* 0: the authenticator does not count */
 };
 
 /* The user's, in the arena. Returns how many. */
@@ -53,7 +53,8 @@ const char *passkey_judge(struct arena *arena, const struct json *given,
                           const struct passkey_ask *ask, struct str key, struct passkey *ret);
 /* Called when passkey_judge has returned NULL for a sign-in. `challenge_ms` is when the signed
  * challenge ends, `sign_count` the authenticator's counter. NULL: the passkey signs in, and *k
- * remembers both. Else the reason, a literal: the challenge must end later than that of the last
- * sign-in, and a counter, if the authenticator has one, must have grown. A counter that has not
- * grown means that there may be a copy of the authenticator. */
-const char *passkey_use(struct passkey *k, int64_t challenge_ms, int64_t sign_count);
+ * remembers both. Else the reason, a literal: the challenge must not have been used (used_once.h)
+ * nor be one of a time to come, and a counter, if the authenticator has one, must have grown. A
+ * counter that has not grown means that there may be a copy of the authenticator. */
+const char *passkey_use(struct passkey *k, int64_t challenge_ms, int64_t sign_count,
+                        int64_t now_ms);

@@ -26,16 +26,6 @@ static void print_mail(struct json_writer *w, const struct user *u)
     json_end_object(w);
 }
 
-/* The newest has a member of its own, which versions know that keep no others. */
-static void print_used_codes(struct json_writer *w, const struct totp_used *used)
-{
-    json_key_int(w, "TotpStep", used->steps[0]);
-    json_key_array(w, "TotpEarlierSteps");
-    for (size_t i = 1; i < TOTP_USED_KEPT && used->steps[i]; i++)
-        json_int(w, used->steps[i]);
-    json_end_array(w);
-}
-
 void user_print_document(struct buf *to, const struct user *u, const struct vault *vault,
                          struct env *env)
 {
@@ -59,7 +49,7 @@ void user_print_document(struct buf *to, const struct user *u, const struct vaul
     if (u->totp_secret.p) {
         vault_seal(vault, env, u->totp_secret, &sealed);
         json_key_string_if(&w, "TotpSecret", buf_str(&sealed));
-        print_used_codes(&w, &u->totp_used);
+        used_once_print(&w, &u->totp_used, "TotpStep", "TotpEarlierSteps");
         print_hex(&w, "RecoverySha256", u->recovery);
     }
     if (u->passkeys.p)
@@ -120,26 +110,13 @@ static void read_hash(struct document_reader *r, const char *name, uint8_t ret_h
         document_wrong(r, name);
 }
 
-static void read_used_codes(struct document_reader *r, struct totp_used *ret)
-{
-    const struct json *earlier = json_member(r->fields.body, "TotpEarlierSteps");
-    const struct json *item = earlier ? earlier->first : NULL;
-    ret->steps[0] = document_number(r, "TotpStep", 0, INT64_MAX);
-    for (size_t i = 1; i < TOTP_USED_KEPT && item; i++, item = item->next) {
-        uint64_t step;
-        if (item->type != JSON_NUMBER || !str_parse_uint(item->text, INT64_MAX, &step))
-            return document_wrong(r, "TotpEarlierSteps");
-        ret->steps[i] = (int64_t)step;
-    }
-}
-
 static void read_second_factor(struct document_reader *r, struct user *u)
 {
     if (!vault_open(r->vault, r->arena, document_text(r, "TotpSecret"), &u->totp_secret,
                     &u->under_second_key) ||
         u->totp_secret.n != TOTP_SECRET_BYTES)
         document_cannot_open(r, "TotpSecret");
-    read_used_codes(r, &u->totp_used);
+    u->totp_used = used_once_read(r, "TotpStep", "TotpEarlierSteps");
     u->recovery = read_hashes(r, "RecoverySha256");
 }
 

@@ -36,33 +36,17 @@ static bool read_code(struct str code, uint32_t *ret)
     return true;
 }
 
-static bool is_used(const struct totp_used *used, int64_t step)
-{
-    bool found = false;
-    for (size_t i = 0; i < TOTP_USED_KEPT; i++)
-        found |= used->steps[i] == step;
-    return found;
-}
-
 int64_t totp_find_step(struct str secret, struct str code, int64_t now_ms,
-                       const struct totp_used *used)
+                       const struct used_once *used)
 {
     uint32_t value;
-    int64_t found = 0, last = used->steps[0], now = now_ms / TOTP_PERIOD_MS;
+    int64_t found = 0, now = now_ms / TOTP_PERIOD_MS;
     if (!read_code(code, &value))
         return 0;
-    if (last > now + WINDOW_STEPS)
-        last = 0;
     for (int64_t step = now - WINDOW_STEPS; step <= now + WINDOW_STEPS; step++)
-        if (step > last && !is_used(used, step) && totp_value(secret, step) == value)
+        if (!used_once_refuses(used, step, now + WINDOW_STEPS) && totp_value(secret, step) == value)
             found = step;
     return found;
-}
-
-void totp_use(struct totp_used *used, int64_t step)
-{
-    memmove(used->steps + 1, used->steps, sizeof used->steps - sizeof used->steps[0]);
-    used->steps[0] = step;
 }
 
 void base32_print(struct buf *to, struct str bytes)

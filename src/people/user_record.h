@@ -35,9 +35,9 @@ struct user {
     struct str issuer, subject; /* who it is at an identity provider; absent: nobody there */
     struct str password;        /* password_hash; absent: none has been set */
     struct str totp_secret;     /* absent: no second factor */
-    struct totp_used totp_used;
-    struct str recovery; /* of the codes not used yet: 32 bytes each, SHA-256 */
-    struct str passkeys; /* JSON, see passkey.h; absent: none */
+    struct used_once totp_used; /* the steps of codes */
+    struct str recovery;        /* of the codes not used yet: 32 bytes each, SHA-256 */
+    struct str passkeys;        /* JSON, see passkey.h; absent: none */
     uint32_t passkey_count;
     enum link_kind link; /* the one-time link that is out */
     uint8_t link_hash[32];

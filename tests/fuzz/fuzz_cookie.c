@@ -33,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t data_bytes)
     uint8_t hash[32];
     if (recovery_code_hash(text, hash))
         ASSERT(text.n >= RECOVERY_CODE_BYTES - 1);
-    int64_t step = totp_find_step(STR("12345678901234567890"), text, 59000, &(struct totp_used){0});
+    int64_t step = totp_find_step(STR("12345678901234567890"), text, 59000, &(struct used_once){0});
     ASSERT(step >= 0 && step <= 2);
     return 0;
 }

@@ -446,10 +446,10 @@ plant("idle_session_goes_on", "authorization", "sessions do not end", E,
 plant("disabled_person_let_in", "authorization", "sessions of a disabled person work on", E,
       "bool good = u && u->enabled &&", "bool good = u &&", "unit people")
 plant("code_is_good_twice", "authorization", "a code of the second factor may be replayed",
-      "src/api/sign_in.c", "totp_use(&to->totp_used, step);", "totp_use(&to->totp_used, step - 1);",
+      "src/api/sign_in.c", "used_once_add(&to->totp_used, step);", "used_once_add(&to->totp_used, step - 1);",
       "scenario test_people.py::test_the_second_factor")
 plant("passkey_is_good_twice", "authorization", "an assertion of a passkey may be replayed",
-      "src/people/passkey.c", "challenge_ms <= k->challenge_ms", "challenge_ms < k->challenge_ms",
+      "src/people/passkey.c", "used_once_add(&k->challenges_ms, challenge_ms);", "",
       "scenario test_passkeys.py::test_an_assertion_signs_in_once")
 plant("echoed_sig_in_capitals_shown", "authorization", "a Sig that a receiver echoes in capitals is shown",
       "src/domain/answer_secrets.c", "    if (other != first)\n", "    if (other == 0)\n",

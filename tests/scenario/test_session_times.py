@@ -180,3 +180,30 @@ def test_codes_of_the_second_factor_after_a_clock_that_was_ahead(clocked):
     assert status(used[0]) == 401
     clock.jump(40 * 24 * HOUR)
     assert status(used[1]) == 401 and status(totp(secret, clock.now().timestamp(), step=1)) == 200
+
+
+def test_a_passkey_after_a_clock_that_was_ahead(clocked, tmp_path):
+    """It signs in at once, and with each answer once."""
+    daemon, clock = clocked
+    host = "localhost:%d" % daemon.port
+    b, key = person(daemon, "admin"), Authenticator(tmp_path, "http://" + host, count=None)
+    b.headers["Host"] = host
+    options = b.post("/api/v1/session/passkeys/options", {"Password": PASSWORD}).json
+    assert b.post("/api/v1/session/passkeys", {"Name": "x", "Credential": key.create(options)}).status == 200
+
+    def answer():
+        return {"Credential": key.get(b.post("/api/v1/sign-in/passkey/options").json)}, b.flow
+
+    def status(body, flow):
+        b.flow = flow
+        return b.post("/api/v1/sign-in/passkey", body).status
+
+    clock.jump(40 * 24 * HOUR)
+    used, unused = answer(), answer()
+    assert status(*used) == 200
+    clock.jump(-40 * 24 * HOUR)
+    assert status(*used) == 401 and status(*unused) == 401
+    now = answer()
+    assert status(*now) == 200 and status(*now) == 401
+    clock.jump(40 * 24 * HOUR)
+    assert status(*used) == 401 and status(*answer()) == 200

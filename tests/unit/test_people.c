@@ -3,6 +3,7 @@
 #include "people/cookie.h"
 #include "people/passkey.h"
 #include "people/people.h"
+#include "people/sign_in_flow.h"
 #include "people/throttle.h"
 #include "json/reader.h"
 
@@ -32,7 +33,7 @@ static void codes_are_those_of_the_rfcs(void)
 static void a_code_is_good_once_and_for_a_while(void)
 {
     const int64_t now = 59000; /* step 1, code 287082 */
-    const struct totp_used none = {0}, one = {{1}}, two = {{2}};
+    const struct used_once none = {0}, one = {{1}}, two = {{2}};
     CHECK_EQ_INT(totp_find_step(RFC_SECRET, STR("287082"), now, &none), 1);
     CHECK_EQ_INT(totp_find_step(RFC_SECRET, STR("287082"), now + 30000, &none), 1);
     CHECK_EQ_INT(totp_find_step(RFC_SECRET, STR("287082"), now + 60000, &none), 0);
@@ -44,20 +45,20 @@ static void a_code_is_good_once_and_for_a_while(void)
         CHECK_EQ_INT(totp_find_step(RFC_SECRET, str_of(bad[i]), now, &none), 0);
 }
 
-static int64_t use_code(struct totp_used *used, int64_t now_ms, int64_t step)
+static int64_t use_code(struct used_once *used, int64_t now_ms, int64_t step)
 {
     char code[16];
     snprintf(code, sizeof code, "%06u", totp_value(RFC_SECRET, step));
     int64_t found = totp_find_step(RFC_SECRET, str_of(code), now_ms, used);
     if (found)
-        totp_use(used, found);
+        used_once_add(used, found);
     return found;
 }
 
 static void a_code_is_good_once_however_the_clock_is_set(void)
 {
     const int64_t now = 1000, ahead = 1000000;
-    struct totp_used used = {0};
+    struct used_once used = {0};
     CHECK_EQ_INT(use_code(&used, now * TOTP_PERIOD_MS, now), now);
     CHECK_EQ_INT(use_code(&used, ahead * TOTP_PERIOD_MS, ahead), ahead);
     CHECK_EQ_INT(use_code(&used, (ahead + 4) * TOTP_PERIOD_MS, ahead + 4), ahead + 4);
@@ -75,10 +76,10 @@ static void a_code_is_good_once_however_the_clock_is_set(void)
 
 static void as_many_codes_as_are_kept_are_refused_by_a_clock_set_back(void)
 {
-    struct totp_used used = {0};
-    for (int64_t step = 1; step <= TOTP_USED_KEPT; step++)
+    struct used_once used = {0};
+    for (int64_t step = 1; step <= USED_ONCE_KEPT; step++)
         CHECK_EQ_INT(use_code(&used, step * TOTP_PERIOD_MS, step), step);
-    for (int64_t step = 1; step <= TOTP_USED_KEPT; step++)
+    for (int64_t step = 1; step <= USED_ONCE_KEPT; step++)
         CHECK_EQ_INT(use_code(&used, step * TOTP_PERIOD_MS, step), 0);
 }
 
@@ -331,7 +332,7 @@ static void passkeys_survive_their_documents(void)
                                    .key = STR("BBBB"),
                                    .created_ms = 1,
                                    .last_used_ms = 2,
-                                   .challenge_ms = 3,
+                                   .challenges_ms = {{3, 9, 2}},
                                    .sign_count = UINT32_MAX - (int64_t)i};
     user_set_passkeys(&from, &arena, keys, PASSKEYS_PER_USER);
     REQUIRE(reads_user_with(&arena, from.passkeys, &u));
@@ -339,7 +340,8 @@ static void passkeys_survive_their_documents(void)
     const struct passkey *k = &read[9];
     CHECK(str_eq(k->id, keys[9].id) && str_eq(k->name, keys[9].name));
     CHECK(str_eq(k->credential, keys[9].credential) && str_eq(k->key, keys[9].key));
-    CHECK(k->created_ms == 1 && k->last_used_ms == 2 && k->challenge_ms == 3);
+    CHECK(k->created_ms == 1 && k->last_used_ms == 2);
+    CHECK(memcmp(&k->challenges_ms, &keys[9].challenges_ms, sizeof k->challenges_ms) == 0);
     CHECK(k->sign_count == (int64_t)UINT32_MAX - 9);
     user_unref(u);
     user_set_passkeys(&from, &arena, keys, 0);
@@ -352,12 +354,28 @@ static void passkeys_survive_their_documents(void)
 /* Tried with a later challenge and with the last one again. A refusal must change nothing. */
 static bool counter_may_follow(int64_t before, int64_t now)
 {
-    struct passkey k = {.challenge_ms = 5, .sign_count = before};
-    CHECK(passkey_use(&k, 5, now) && passkey_use(&k, 4, now));
-    CHECK(k.challenge_ms == 5 && k.sign_count == before);
-    bool good = !passkey_use(&k, 6, now);
-    CHECK(k.challenge_ms == (good ? 6 : 5) && k.sign_count == (good ? now : before));
+    struct passkey k = {.challenges_ms = {{5}}, .sign_count = before};
+    CHECK(passkey_use(&k, 5, now, 1) && passkey_use(&k, 4, now, 1));
+    CHECK(k.challenges_ms.times[0] == 5 && k.sign_count == before);
+    bool good = !passkey_use(&k, 6, now, 1);
+    CHECK(k.challenges_ms.times[0] == (good ? 6 : 5) && k.sign_count == (good ? now : before));
     return good;
+}
+
+static void an_answer_signs_in_once_however_the_clock_is_set(void)
+{
+    const int64_t now = 1000000, ahead = 1000000000, later = SIGN_IN_FLOW_MS;
+    struct passkey k = {0};
+    CHECK(!passkey_use(&k, now + later, 0, now));
+    CHECK(!passkey_use(&k, ahead + later, 0, ahead));
+    /* Corrected. */
+    CHECK(passkey_use(&k, ahead + later, 0, now + 1) && passkey_use(&k, ahead + later + 1, 0, now));
+    CHECK(passkey_use(&k, now + later, 0, now + 1));
+    CHECK(!passkey_use(&k, now + later + 1, 0, now + 1));
+    CHECK(passkey_use(&k, now + later + 1, 0, now + 1));
+    /* When the time of the wrong clock comes. */
+    CHECK(passkey_use(&k, ahead + later, 0, ahead));
+    CHECK(!passkey_use(&k, ahead + later + 1, 0, ahead));
 }
 
 static void an_answer_signs_in_once(void)
@@ -548,6 +566,7 @@ int main(void)
     RUN(who_may_not_know_wants_no_mail);
     RUN(passkeys_survive_their_documents);
     RUN(an_answer_signs_in_once);
+    RUN(an_answer_signs_in_once_however_the_clock_is_set);
     RUN(lists_are_in_pages);
     RUN(sessions_end);
     RUN(who_is_disabled_has_no_session);
