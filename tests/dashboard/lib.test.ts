@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { csvOf } from '../../dashboard/src/lib/csv';
 import { curlOf } from '../../dashboard/src/lib/curl';
 import { addDays, daysBetween, duration, shortDay } from '../../dashboard/src/lib/dates';
 import { Decimal, sum } from '../../dashboard/src/lib/decimal';
@@ -101,6 +102,16 @@ test('lib: days are those of UTC', () => {
   assert.deepEqual(daysBetween('2026-12-30', '2027-01-02').length, 4);
   assert.equal(shortDay('2026-11-05'), '5 Nov');
   assert.equal(duration(4200), '4.2 s');
+});
+
+test('lib: no text in a CSV is a formula, and every number stays one', () => {
+  const texts = ['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', '\r=1', '\n=1', 'a=b', '', '"=1'];
+  assert.equal(csvOf([texts]), `'=1+1,'+1,'-1,'@SUM(A1),'\t=1,"'\r=1","'\n=1",a=b,,"""=1"\r\n`);
+  const link = '=HYPERLINK("https://evil.example","Acme")';
+  assert.equal(
+    csvOf([[link, d('-12.50'), -3, null, true]]),
+    `"'=HYPERLINK(""https://evil.example"",""Acme"")",-12.50,-3,,true\r\n`,
+  );
 });
 
 /** What a shell hands to curl. */

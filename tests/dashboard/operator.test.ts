@@ -217,6 +217,8 @@ test('operator: an ad-hoc reward is paid once, however often it is asked for', a
 });
 
 test('operator: earnings by partner add up, are sorted, and stand in the list of partners', async () => {
+  const { daemon } = await theStage();
+  await daemon.good('POST', '/api/v1/partners', { PartnerId: 'formula', Name: '=1+1' });
   const admin = await windowOf('admin');
   await admin.go('/earnings');
   const table = admin.page.getByRole('table', { name: 'Earnings' });
@@ -245,6 +247,7 @@ test('operator: earnings by partner add up, are sorted, and stand in the list of
   const csv = await readFile(await download.path(), 'utf8');
   assert.match(csv, /^PartnerId,Name,Earnings,/);
   assert.match(csv, /\r\nsunny-games,Sunny Games,\d/);
+  assert.match(csv, /\r\nformula,'=1\+1,0/, 'a spreadsheet computes nothing');
   await admin.link('Partners').click();
   await admin.shows(async () => {
     const [row] = (await admin.rows('Partners')).filter(one => one[0] === 'Sunny Games');

@@ -98,7 +98,7 @@ function csvOfEarnings(rows: PartnerEarnings[]): string {
     'ActivePanelists',
     'Arpdau',
   ] as const;
-  return csvOf([[...names], ...rows.map(row => names.map(name => String(row[name] ?? '')))]);
+  return csvOf([[...names], ...rows.map(row => names.map(name => row[name]))]);
 }
 
 /** The greatest first; sorting keeps that among equals. */

@@ -132,8 +132,8 @@ export function csvOfMonth(rows: Row[]): string {
       row.AppId,
       row.Final,
       row.Count,
-      row.Reward.toString(),
-      row.RevenueAmount.toString(),
+      row.Reward,
+      row.RevenueAmount,
       row.Digest,
     ]),
   ]);
