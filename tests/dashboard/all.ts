@@ -14,6 +14,7 @@ const files: { part: number; load: () => Promise<unknown> }[] = [
   { part: 3, load: () => import('./alerts.test') },
   { part: 3, load: () => import('./erasing.test') },
   { part: 2, load: () => import('./callbacks.test') },
+  { part: 1, load: () => import('./log.test') },
   { part: 2, load: () => import('./resend.test') },
   { part: 3, load: () => import('./urls.test') },
   { part: 3, load: () => import('./deliveries.test') },

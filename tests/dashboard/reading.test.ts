@@ -217,7 +217,7 @@ async function follows(daemon: Daemon, window: Window, id: string): Promise<void
     RevenueAmount: '0.35',
   });
   const row = window.page.getByRole('row').filter({ hasText: id });
-  await row.getByText('delivered').waitFor();
+  await row.getByText('delivered', { exact: true }).waitFor();
 }
 
 test('reading: an open page follows what happens', async () => {

@@ -197,7 +197,7 @@ export interface Callback {
   Body: string | null;
   NextAttemptAt: string | null;
   AttemptCount: number;
-  /** In lists; null: there was none, or the callback is delivered. */
+  /** In lists; null: there was none, it is no longer stored, or the callback is delivered. */
   LastAttempt?: LastAttempt | null;
   ReasonGiven?: string;
   Attempts?: Attempt[];

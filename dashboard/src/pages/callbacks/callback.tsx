@@ -28,7 +28,7 @@ import { Forwards } from './forwards';
 import { callbackPage, callbackPath } from './paths';
 import { logHref } from './log';
 import { EndpointLink, heldBy, stateOf } from './progress';
-import { isHeldBack, standing, typeTitles, whatToDo } from './words';
+import { isHeldBack, standing, typeTitles, whatToDo, whyGivenUp } from './words';
 
 function headerText(headers: Record<string, string> | null): string {
   return Object.entries(headers ?? {})
@@ -156,7 +156,10 @@ function NoAttempt({ callback }: { callback: Callback }) {
     { everyMs: 10_000 },
   );
   const held = heldBy(callback, health.data);
-  if (!isPending) return <Empty title="No attempt yet">Attempts are kept for 30 days.</Empty>;
+  if (callback.AttemptCount)
+    return <Empty title="Attempts no longer stored">They are kept for 30 days.</Empty>;
+  if (!isPending)
+    return <Empty title="No attempt">{callback.State === 'dead' && whyGivenUp(callback)}</Empty>;
   return (
     <Empty title="No attempt yet">
       {held ? (

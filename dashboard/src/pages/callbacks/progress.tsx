@@ -6,9 +6,8 @@ import { path } from '../../lib/http';
 import type { AccountEndpoints, Callback, EndpointHealth } from '../../lib/types';
 import { Badge, type Tone } from '../../ui/basics';
 import { healthWords, tabOf } from '../../ui/health';
-import { count } from '../../ui/money';
 import { partnerPage } from './paths';
-import { isHeldBack, skipReason, stateTones } from './words';
+import { attempts, deliveredIn, isHeldBack, skipReason, stateTones, whyGivenUp } from './words';
 
 /** While an endpoint is so, its callbacks wait for it whatever their schedule says. */
 const holding: EndpointHealth[] = ['disabled', 'suspended', 'host_down', 'paused', 'app_disabled'];
@@ -35,8 +34,6 @@ export function stateOf(row: Callback, held: Held | null): { tone: Tone; title: 
   if (held) return { tone: 'warn', title: 'waiting' };
   return { tone: stateTones[row.State], title: row.State };
 }
-
-const attempts = (n: number): string => (n === 1 ? '1 attempt' : `${count(n)} attempts`);
 
 /** The state, and how often it was tried. */
 export function Progress({ row, held }: { row: Callback; held: Held | null }) {
@@ -86,12 +83,13 @@ function nextTry(row: Callback, held: Held | null) {
 function whatCame(row: Callback, held: Held | null): string {
   const last = row.LastAttempt;
   if (last) return last.Detail ?? `Answered ${last.Status}`;
+  if (row.State === 'dead') return whyGivenUp(row);
   if (row.AttemptCount) return 'The last attempt is no longer stored';
   return held?.error ? `No attempt yet: ${held.error}` : 'No attempt yet';
 }
 
 export function Result({ row, held }: { row: Callback; held: Held | null }) {
-  if (row.State === 'delivered') return <span class="quiet">{whatCame(row, held)}</span>;
+  if (row.State === 'delivered') return <span class="quiet">{deliveredIn(row)}</span>;
   if (row.State === 'skipped') return <span title={skipReason(row)}>{skipReason(row)}</span>;
   const next = row.State === 'pending' ? nextTry(row, held) : null;
   return (

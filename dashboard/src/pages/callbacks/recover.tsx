@@ -27,7 +27,7 @@ export function follow(id: string | null): void {
 const minuteOf = (time: Date) => time.toISOString().slice(0, 16);
 
 const offered: { state: CallbackState; label: string; hint: string }[] = [
-  { state: 'dead', label: 'Dead', hint: 'Given up after all attempts.' },
+  { state: 'dead', label: 'Dead', hint: 'Given up.' },
   { state: 'skipped', label: 'Skipped', hint: 'There was no URL, or it was disabled.' },
   { state: 'pending', label: 'Pending', hint: 'Sent now instead of at the next attempt.' },
   {

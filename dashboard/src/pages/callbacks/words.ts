@@ -2,6 +2,7 @@
 // docs/partners/errors.md, beside the sentence that the daemon gives with each attempt.
 import type { Attempt, Callback, CallbackState, RewardType } from '../../lib/types';
 import type { Tone } from '../../ui/basics';
+import { count } from '../../ui/money';
 
 export const stateTones: Record<CallbackState, Tone> = {
   pending: 'info',
@@ -119,15 +120,26 @@ export function isHeldBack(callback: Callback, now: Date): boolean {
   return callback.State === 'pending' && !!due && now.getTime() - Date.parse(due) > 5000;
 }
 
+export const attempts = (n: number): string => (n === 1 ? '1 attempt' : `${count(n)} attempts`);
+
+/** How it ended; also said where its attempts are not shown or no longer stored. */
+export function deliveredIn({ AttemptCount: n }: Callback): string {
+  return n === 1 ? 'Delivered at the first attempt.' : `Delivered after ${attempts(n)}.`;
+}
+
+/** Why a dead callback was given up, perhaps without an attempt. */
+export function whyGivenUp({ Reason, AttemptCount }: Callback): string {
+  return givenUp[Reason ?? ''] ?? `Given up after ${attempts(AttemptCount)}.`;
+}
+
 /** One sentence about where a callback stands. */
 export function standing(callback: Callback, now: Date): string {
-  const tries = callback.Attempts?.length ?? 0;
-  const attempts = `${tries} attempt${tries === 1 ? '' : 's'}`;
+  const tries = callback.AttemptCount;
   switch (callback.State) {
     case 'delivered':
-      return `Delivered after ${attempts}.`;
+      return deliveredIn(callback);
     case 'dead':
-      return `${givenUp[callback.Reason ?? ''] ?? `Given up after ${attempts}.`} Fix the cause, then resend it.`;
+      return `${whyGivenUp(callback)} Fix the cause, then resend it.`;
     case 'skipped':
       return skipReason(callback);
     case 'delivering':
@@ -136,7 +148,7 @@ export function standing(callback: Callback, now: Date): string {
       if (isHeldBack(callback, now))
         return 'Sent as soon as its endpoint answers. Until then, callbacks are tried one at a time.';
       return tries
-        ? `Retried automatically, ${attempts} so far.`
+        ? `Retried automatically, ${attempts(tries)} so far.`
         : 'Waiting for its first attempt.';
   }
 }

@@ -80,7 +80,7 @@ function Figures({ system }: { system: System }) {
         value={oldest ? duration(Math.max(lagMs, 0)) : '–'}
         note={oldest ? `Accepted ${relative(new Date(oldest), serverNow())}` : 'Nothing waiting'}
       />
-      <Metric title="Dead" value={count(callbacks.Dead)} note="Given up after all attempts" />
+      <Metric title="Dead" value={count(callbacks.Dead)} note="Given up" />
     </div>
   );
 }
