@@ -5,6 +5,8 @@ import { test } from './runner';
 import { theStage, windowOf } from './stage';
 import type { Window } from './browser';
 
+const amount = '123,450,000.00';
+
 let made: Promise<void> | null = null;
 
 /** A delivered callback of an app that pays amounts that need room. */
@@ -72,4 +74,19 @@ test('log: how a callback ended is said without its attempts', async () => {
     assert.doesNotMatch(attempts, /yet/);
   });
   await window.close();
+});
+
+test('log: an amount is whole at every width', async () => {
+  await delivered('rich-1');
+  for (const width of [800, 1024, 1280, 1440, 1700]) {
+    const window = await windowOf('developer', 'sunny-games', { width });
+    await window.go('/callbacks?rewardId=rich-1');
+    const shown = window.page.getByRole('cell', { name: amount });
+    await shown.waitFor();
+    assert.ok(await shown.locator('div').evaluate(all => all.scrollWidth <= all.clientWidth));
+    const result = window.page.locator('td[data-label="Last result"]');
+    assert.ok((await result.boundingBox())!.width > 100, `the last result has room at ${width}`);
+    await window.fits();
+    await window.close();
+  }
 });

@@ -43,7 +43,7 @@ export function columnsFor({ link, nameOf, health }: Shown): Column<Callback>[] 
         </span>
       ),
     },
-    { title: 'Reward', right: true, cell: row => <Amount amount={row.Reward} /> },
+    { title: 'Reward', right: true, tight: true, cell: row => <Amount amount={row.Reward} /> },
     { title: 'Accepted', tight: true, cell: row => <Time at={row.CreatedAt} short /> },
   ];
 }
