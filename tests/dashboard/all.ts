@@ -15,6 +15,7 @@ const files: { part: number; load: () => Promise<unknown> }[] = [
   { part: 3, load: () => import('./erasing.test') },
   { part: 2, load: () => import('./callbacks.test') },
   { part: 1, load: () => import('./log.test') },
+  { part: 1, load: () => import('./names.test') },
   { part: 2, load: () => import('./resend.test') },
   { part: 3, load: () => import('./urls.test') },
   { part: 3, load: () => import('./deliveries.test') },

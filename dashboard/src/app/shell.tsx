@@ -76,7 +76,7 @@ function Side({ who, open, onClose }: { who: SignedIn; open: boolean; onClose: (
       <Navigation who={who} />
       <div class="side-foot">
         <div class="row apart">
-          <div class="who small" title={who.User.Email}>
+          <div class="who small" title={`${who.User.Name} ${who.User.Email}`.trim()}>
             {who.User.Name || who.User.Email}
           </div>
           <Button
