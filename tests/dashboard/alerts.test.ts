@@ -28,9 +28,22 @@ test('alerts: a developer sets the URL, and sees the secret and what is down', a
   await window.link('Alerts').click();
   await window.see('Nobody is notified when a callback URL stops working');
   await window.shows(async () => {
-    const down = await window.rows('Down now');
+    const down = await window.rows('Endpoints');
     assert.ok(down.some(row => /Alert App.*500/s.test(row.join(' '))));
   });
+  // It answers again, but most of its last hour failed: no message, and still not well.
+  await window.page.route('**/api/v1/endpoints', async route => {
+    const answer = await route.fetch();
+    const json = await answer.json();
+    for (const { Endpoint } of json.NotHealthy)
+      Object.assign(Endpoint, { Health: 'failing', State: 'open' });
+    await route.fulfill({ response: answer, json });
+  });
+  await window.shows(async () => {
+    const failing = await window.rows('Endpoints');
+    assert.ok(failing.some(row => /Alert App.*Failing/s.test(row.join(' '))));
+  });
+  await window.page.unrouteAll({ behavior: 'wait' });
   await window.field('OperationsUrl').fill('ftp://partner.example');
   await window.button('Save').click();
   await window.page.locator('.fault').waitFor();
@@ -78,6 +91,7 @@ test('alerts: an analyst reads them, and sees no secret', async () => {
   const window = await windowOf('analyst', 'sunny-games');
   await window.go('/alerts');
   await window.see('endpoint.certificate_expiring');
+  await window.see('statement.ready');
   await window.shows(async () => assert.ok(await window.field('Format').isDisabled()));
   await window.lacks(window.button('Save'), window.button('Show'), window.button('Rotate'));
   await window.close();

@@ -1,13 +1,14 @@
 // Alerts: where messages about callback URLs go, what they are signed with, and which there are.
 import { useState } from 'preact/hooks';
-import { useRead, useResource } from '../../app/resource';
+import { useRead } from '../../app/resource';
 import { may, partnerId } from '../../app/session';
 import { get, path, post, request } from '../../lib/http';
-import type { AccountEndpoints, Partner } from '../../lib/types';
+import type { Partner } from '../../lib/types';
 import {
   Badge,
   Button,
   Card,
+  Facts,
   Loading,
   Notice,
   PageHead,
@@ -15,10 +16,9 @@ import {
   Time,
 } from '../../ui/basics';
 import { Form, TextField, useSending } from '../../ui/forms';
-import { EndpointLink, HealthBadge } from '../../ui/health';
 import { Confirm, say } from '../../ui/overlay';
 import { HiddenSecret } from '../../ui/secret';
-import { Table } from '../../ui/table';
+import { HealthCard } from '../overview/health';
 import { FormatField } from './format';
 
 interface Loaded {
@@ -163,58 +163,7 @@ function SecretCard({ onRotated }: { onRotated: () => Promise<void> }) {
   );
 }
 
-/** What a message would say now. */
-function NowCard() {
-  const readable = may('callbacks:read');
-  const { data, problem, reload } = useResource<AccountEndpoints>(
-    readable ? '/api/v1/endpoints' : null,
-    {},
-    { everyMs: 10_000 },
-  );
-  if (!readable) return null;
-  const bad = data?.NotHealthy.filter(({ Endpoint: e }) =>
-    ['suspended', 'host_down', 'disabled'].includes(e.Health),
-  );
-  return (
-    <Card title="Now" text="Callback URLs that are down or disabled." flush>
-      <ProblemNotice problem={problem} retry={reload} />
-      {!data && !problem && <Loading />}
-      {bad?.length === 0 && (
-        <div class="card-body quiet">
-          {data!.States.unknown
-            ? 'No callback URL with a known state is down.'
-            : 'No callback URL is down or disabled.'}
-        </div>
-      )}
-      {bad && bad.length > 0 && (
-        <Table
-          label="Down now"
-          rows={bad}
-          rowKey={row => `${row.AppId} ${row.Endpoint.Endpoint}`}
-          columns={[
-            {
-              title: 'Endpoint',
-              cell: row => <EndpointLink of={row} />,
-            },
-            {
-              title: 'State',
-              tight: true,
-              cell: row => <HealthBadge health={row.Endpoint.Health} />,
-            },
-            {
-              title: 'Since',
-              tight: true,
-              cell: row => <Time at={row.Endpoint.Since} short ago />,
-            },
-            { title: 'Last error', cell: row => row.Endpoint.LastError?.Detail ?? '–' },
-          ]}
-        />
-      )}
-    </Card>
-  );
-}
-
-const messages = [
+const messages: [string, string][] = [
   ['endpoint.suspended', 'A callback URL fails, or its host cannot be reached. Callbacks wait.'],
   [
     'endpoint.disabled',
@@ -225,30 +174,20 @@ const messages = [
   ['endpoint.certificate_renewed', 'Your receiver’s certificate was renewed.'],
   ['app.certificate_expiring', 'An app’s client certificate has 14 days or less left.'],
   ['app.certificate_renewed', 'An app’s client certificate was renewed or removed.'],
-] as const;
+  ['statement.ready', 'The statement of a month is final.'],
+];
 
 function MessagesCard() {
   return (
     <Card
       title="Types of messages"
-      text="At most one per callback URL in five minutes. The last one always has the current state."
-      flush
+      text="About a callback URL, at most one in five minutes. The last one always has the current state."
     >
-      <Table
-        label="Messages"
-        rows={[...messages]}
-        rowKey={([type]) => type}
-        columns={[
-          { title: 'Type', cell: ([type]) => <code>{type}</code> },
-          { title: 'When', cell: ([, when]) => when },
-        ]}
-      />
-      <div class="card-body">
-        <p class="small quiet">
-          Signed with the three Standard Webhooks headers, like callbacks. Answer 2xx to unknown
-          types: more may be added.
-        </p>
-      </div>
+      <Facts items={messages} />
+      <p class="small quiet">
+        Signed with the three Standard Webhooks headers, like callbacks. Answer 2xx to unknown
+        types: more may be added.
+      </p>
     </Card>
   );
 }
@@ -264,7 +203,8 @@ export function AlertsPage() {
       <ProblemNotice problem={problem} retry={reload} />
       {!data && !problem && <Loading />}
       {data && <UrlCard {...data} take={take} />}
-      <NowCard />
+      {/* What a message would say now, and what may become one. */}
+      <HealthCard />
       {/* The secret is the partner's, too: its ETag is another one then. */}
       <SecretCard onRotated={async () => take(await readPartner())} />
       <MessagesCard />
