@@ -114,7 +114,7 @@ test('people: signing in, wrongly and rightly, and out again', async () => {
   await window.field('E-mail').fill('kay@sunny.example');
   await window.field('Password').fill('not the password');
   await window.button('Sign in').click();
-  await window.see('E-mail or password is wrong');
+  await window.see('E-mail or password is wrong. The password is case-sensitive.');
   await window.field('Password').fill(password);
   await window.field('Password').press('Enter');
   await window.heading('Reports').waitFor();

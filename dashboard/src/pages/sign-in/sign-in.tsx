@@ -108,7 +108,7 @@ function SignInForm({ needsCode, setNeedsCode }: Step) {
                   '',
                   needsCode
                     ? 'This code is wrong or has been used. Wait for the next one and try again.'
-                    : 'E-mail or password is wrong. Both are case-sensitive.',
+                    : 'E-mail or password is wrong. The password is case-sensitive.',
                 )
               : sending.problem
           }
