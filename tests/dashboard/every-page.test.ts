@@ -68,6 +68,16 @@ test('every page: the keyboard reaches what the mouse reaches', async () => {
   await window.close();
 });
 
+test('every page: the search is above the left edge of the page', async () => {
+  for (const width of [1280, 1700]) {
+    const window = await windowOf('owner', 'sunny-games', { width });
+    await window.go('/');
+    const [search, page] = ['.search .input', '.page'].map(name => window.page.locator(name));
+    assert.equal((await search!.boundingBox())!.x, (await page!.boundingBox())!.x);
+    await window.close();
+  }
+});
+
 test('every page: the phone’s menu opens and closes', async () => {
   const window = await windowOf('owner', 'sunny-games', { width: 360, height: 740 });
   await window.go('/');

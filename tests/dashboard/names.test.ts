@@ -23,3 +23,18 @@ test('names: whoever signs in can sign out, whatever their name', async () => {
   await owner.field('Password').waitFor();
   await owner.close();
 });
+
+test('names: the audit log fits a phone, and says whose password was set', async () => {
+  const { daemon } = await theStage();
+  const AppId = 'a'.repeat(64);
+  const app = { AppId, CurrencyValue: 1 };
+  await daemon.good('POST', '/api/v1/partners/north-studio/apps', app);
+  const owner = await freshWindow('set@north-studio.example', 'owner', 'north-studio');
+  await owner.page.setViewportSize({ width: 390, height: 844 });
+  await owner.go(`/audit?object=${AppId}`);
+  await owner.see(AppId);
+  await owner.fits();
+  await owner.go('/audit?action=user.password_set');
+  await owner.see('Set the password of their own account');
+  await owner.close();
+});

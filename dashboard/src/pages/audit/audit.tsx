@@ -93,11 +93,13 @@ function Who({ entry }: { entry: AuditEntry }) {
   );
 }
 
-/** What it was about, unless it was about the one who did it. */
+/** What it was about; about the one who did it only where the title would end in the middle. */
 function About({ entry }: { entry: AuditEntry }) {
   const { Object: about, Actor } = entry;
   // An erased panelist has no id any more.
-  if (!about?.Id || about.Id === Actor.Id || about.Kind === 'session') return null;
+  if (!about?.Id || about.Kind === 'session') return null;
+  if (about.Id === Actor.Id)
+    return / (of|for|to)$/.test(actionTitle(entry.Action)) ? 'their own account' : null;
   const known = (entry.After ?? entry.Before ?? {}) as Record<string, unknown>;
   const email = typeof known['Email'] === 'string' ? known['Email'] : null;
   return (

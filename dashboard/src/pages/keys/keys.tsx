@@ -145,7 +145,7 @@ export function KeysPanel({ partner = partnerId() }: { partner?: string }) {
                 cell: key => (
                   <span class="row">
                     {key.Scopes.map(scope => (
-                      <Badge key={scope}>{scope}</Badge>
+                      <code key={scope}>{scope}</code>
                     ))}
                   </span>
                 ),
