@@ -1,7 +1,11 @@
-// Names that are long: they stay in their place.
+// Names that are long, or written from right to left: they stay in their place.
 import assert from 'node:assert/strict';
+import type { Locator } from 'playwright-core';
 import { test } from './runner';
 import { freshWindow, theStage } from './stage';
+
+/** Closes whatever isolates it, and turns what follows. */
+const turning = '\u2069\u202ednuor';
 
 test('names: whoever signs in can sign out, whatever their name', async () => {
   const { daemon } = await theStage();
@@ -22,6 +26,86 @@ test('names: whoever signs in can sign out, whatever their name', async () => {
   await owner.button('Sign out').click();
   await owner.field('Password').waitFor();
   await owner.close();
+});
+
+/** Where words are drawn from left to right, one behind the other, as they were written. */
+async function inOrder(element: Locator, before: string, after: string): Promise<void> {
+  const [left, right] = await element.evaluate(
+    (all, words) => {
+      const walk = document.createTreeWalker(all, NodeFilter.SHOW_TEXT);
+      const found: number[] = [];
+      for (const word of words) {
+        walk.currentNode = all;
+        for (let node = walk.nextNode(); node; node = walk.nextNode()) {
+          const at = node.textContent!.indexOf(word);
+          if (at < 0) continue;
+          const range = document.createRange();
+          range.setStart(node, at);
+          range.setEnd(node, at + 1);
+          found.push(range.getBoundingClientRect().left);
+          range.setEnd(node, at + word.length);
+          range.setStart(node, at + word.length - 1);
+          found.push(range.getBoundingClientRect().left);
+          break;
+        }
+      }
+      return [found.slice(0, 2), found.slice(2)];
+    },
+    [before, after],
+  );
+  const places = [...left!, ...right!];
+  assert.equal(places.length, 4, `${before} and ${after} are there`);
+  assert.deepEqual(
+    places,
+    [...places].sort((a, b) => a - b),
+    `${before} … ${after}`,
+  );
+}
+
+test('names: a name that turns text turns only itself', async () => {
+  const { daemon, broken } = await theStage();
+  const name = `Turn${turning}`;
+  await daemon.good('POST', '/api/v1/partners', { PartnerId: 'turned', Name: name });
+  await daemon.good('POST', '/api/v1/partners/turned/apps', {
+    AppId: 'turned-app',
+    Name: name,
+    CurrencyValue: 1,
+    SuccessCallbackUrl: `${broken.url}/turned`,
+  });
+  await daemon.good('POST', '/api/v1/apps/turned-app/clients', { ClientId: 'turned-sdk' });
+  await daemon.good('POST', '/api/v1/events', {
+    EventId: 'turned-1',
+    Type: 'survey_completed',
+    ClientId: 'turned-sdk',
+    PanelistId: name,
+    RevenueAmount: 1,
+  });
+  await daemon.good('POST', '/api/v1/partners/turned/keys', {
+    Name: name,
+    Scopes: ['reports:read'],
+  });
+  const owner = await freshWindow('owner@turned.example', 'owner', 'turned');
+  await owner.go('/');
+  const endpoint = owner.page.getByRole('row').filter({ hasText: 'Success' }).locator('a');
+  await endpoint.waitFor();
+  await inOrder(endpoint, 'Turn', 'Success');
+  await owner.go('/callbacks');
+  const type = owner.page.locator('td[data-label="App and type"]').first();
+  await type.waitFor();
+  await inOrder(type, 'Turn', 'Survey completed');
+  await owner.go('/keys');
+  await owner.page.locator('td code', { hasText: /^reports:read$/ }).waitFor();
+  await owner.button(/^Revoke/).click();
+  await inOrder(owner.page.getByRole('heading', { name: /^Revoke/ }), 'Turn', '?');
+  await owner.close();
+  // A session of their own: others' tests do not look as a partner.
+  const admin = await freshWindow('turn@operator.example', 'admin');
+  await admin.go('/partners/turned');
+  await admin.button('View as partner').click();
+  const banner = admin.page.locator('.banner');
+  await banner.waitFor();
+  await inOrder(banner, 'Turn', 'Read-only');
+  await admin.close();
 });
 
 test('names: the audit log fits a phone, and says whose password was set', async () => {

@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Problem } from '../lib/http';
 import { Button, Loading, ProblemNotice } from '../ui/basics';
+import { Chosen } from '../ui/chosen';
 import { actAs } from './acting';
 import { find, partnersMost, type Answer, type Found } from './find';
 import { address, navigate } from './router';
@@ -41,7 +42,8 @@ function Entry({ one, open }: { one: Found; open: (one: Found) => void }) {
       <span class="quiet">{one.kind}</span>
       {one.viewAs ? (
         <Button size="small" onClick={() => open(one)}>
-          {one.title}: view as {one.viewAs.Name || one.viewAs.PartnerId}
+          <Chosen text={one.title} />: view as{' '}
+          <Chosen text={one.viewAs.Name || one.viewAs.PartnerId} />
         </Button>
       ) : (
         <a href={one.href}>{one.title}</a>

@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { reachable } from '../lib/http';
 import type { SignedIn } from '../lib/types';
 import { Button, Choices, Empty, LinkButton, PageHead } from '../ui/basics';
+import { Chosen } from '../ui/chosen';
 import { Icon, Mark } from '../ui/icons';
 import { Toasts } from '../ui/overlay';
 import { stopActing } from './acting';
@@ -98,7 +99,7 @@ function Banners({ who }: { who: SignedIn }) {
     <>
       {who.ActingAs && (
         <div class="banner" role="status">
-          Viewing as {who.Partner?.Name}. Read-only, and recorded in the audit log.
+          Viewing as <Chosen text={who.Partner?.Name} />. Read-only, and recorded in the audit log.
           <Button size="small" onClick={() => void stopActing()}>
             Exit partner view
           </Button>

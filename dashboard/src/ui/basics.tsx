@@ -6,6 +6,7 @@ import { copyText } from '../lib/clipboard';
 import { localBeside, relative, utcDayTime, utcTime, dayOf, shortDay } from '../lib/dates';
 import type { Problem } from '../lib/http';
 import { serverNow } from '../app/session';
+import { withoutTurns } from './chosen';
 import { Icon } from './icons';
 
 export type Tone = 'good' | 'bad' | 'warn' | 'info' | 'plain';
@@ -64,7 +65,7 @@ export function PageHead(
 ) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
-    document.title = `${props.title} · postbackd`;
+    document.title = `${withoutTurns(props.title)} · postbackd`;
   }, [props.title]);
   return (
     <div class="page-head">

@@ -2,6 +2,7 @@
 import { path } from '../lib/http';
 import type { Endpoint, EndpointHealth, UnhealthyEndpoint } from '../lib/types';
 import { Badge, type Tone } from './basics';
+import { Chosen } from './chosen';
 
 export const healthWords: Record<EndpointHealth, { tone: Tone; title: string }> = {
   disabled: { tone: 'bad', title: 'Disabled (410)' },
@@ -41,7 +42,9 @@ export const tabOf = (endpoint: Endpoint['Endpoint']) => tabs[endpoint];
 export function EndpointLink({ of }: { of: UnhealthyEndpoint }) {
   return (
     <a href={path`/apps/${of.AppId}/${tabOf(of.Endpoint.Endpoint)}`}>
-      {of.AppName || of.AppId} · {endpointNames[of.Endpoint.Endpoint]}
+      <span>
+        <Chosen text={of.AppName || of.AppId} /> · {endpointNames[of.Endpoint.Endpoint]}
+      </span>
     </a>
   );
 }

@@ -15,6 +15,7 @@ import {
   ProblemNotice,
   Time,
 } from '../../ui/basics';
+import { Chosen } from '../../ui/chosen';
 import { FilterCard } from '../../ui/filters';
 import { Form, SelectField, TextField } from '../../ui/forms';
 import { Changes, changesOf } from './changes';
@@ -87,7 +88,13 @@ function Who({ entry }: { entry: AuditEntry }) {
   return (
     <>
       {Kind === 'key' && 'key '}
-      {Id ? <a href={withQuery('/audit', { actor: Id })}>{named}</a> : named}
+      {Id ? (
+        <a href={withQuery('/audit', { actor: Id })}>
+          <Chosen text={named} />
+        </a>
+      ) : (
+        named
+      )}
       {ActingAs && <Badge tone="warn">as the partner</Badge>}
     </>
   );

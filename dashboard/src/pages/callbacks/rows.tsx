@@ -2,6 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import type { AccountEndpoints, Callback, List } from '../../lib/types';
 import { Button, Loading, Time } from '../../ui/basics';
+import { Chosen, isolated } from '../../ui/chosen';
 import { Amount } from '../../ui/money';
 import { Table, type Column } from '../../ui/table';
 import type { Log } from './log';
@@ -30,8 +31,9 @@ export function columnsFor({ link, nameOf, health }: Shown): Column<Callback>[] 
     {
       title: 'App and type',
       cell: row => (
-        <span title={`${nameOf(row.AppId)}, ${typeTitles[row.RewardType]}`}>
-          {nameOf(row.AppId)} <span class="small quiet">{typeTitles[row.RewardType]}</span>
+        <span title={`${isolated(nameOf(row.AppId))}, ${typeTitles[row.RewardType]}`}>
+          <Chosen text={nameOf(row.AppId)} />{' '}
+          <span class="small quiet">{typeTitles[row.RewardType]}</span>
         </span>
       ),
     },

@@ -6,6 +6,7 @@ import { may, partnerId } from '../../app/session';
 import { get, path } from '../../lib/http';
 import type { App, Key, List, Partner } from '../../lib/types';
 import { Facts, Loading, ProblemNotice } from '../../ui/basics';
+import { isolated } from '../../ui/chosen';
 import { SelectField } from '../../ui/forms';
 
 export interface Own {
@@ -50,7 +51,7 @@ function Keys({ keys }: { keys: Key[] | null }) {
     );
   return (
     <>
-      {keys.map(one => one.Name || one.KeyId).join(', ')}. A key is shown once, when it is{' '}
+      {keys.map(one => isolated(one.Name || one.KeyId)).join(', ')}. A key is shown once, when it is{' '}
       <a href="/keys">created</a>.
     </>
   );

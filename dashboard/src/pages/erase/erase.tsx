@@ -5,6 +5,7 @@ import { may } from '../../app/session';
 import { get, post } from '../../lib/http';
 import type { Callback, List } from '../../lib/types';
 import { Button, Card, Empty, Facts, Notice, PageHead, ProblemNotice, Time } from '../../ui/basics';
+import { Chosen } from '../../ui/chosen';
 import { Form, TextField, useSending } from '../../ui/forms';
 import { count } from '../../ui/money';
 import { Dialog } from '../../ui/overlay';
@@ -70,8 +71,11 @@ function EraseDialog(props: {
     <Dialog title="Erase this panelist?" onClose={onClose}>
       <Form label="Erase" onSend={() => isSame && void erase()}>
         <p>
-          This cannot be undone. Callbacks of <span class="mono">{panelist}</span> that are not sent
-          yet are never sent.
+          This cannot be undone. Callbacks of{' '}
+          <span class="mono">
+            <Chosen text={panelist} />
+          </span>{' '}
+          that are not sent yet are never sent.
         </p>
         <TextField
           label="Type the PanelistId to confirm"

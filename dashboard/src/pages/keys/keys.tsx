@@ -5,6 +5,7 @@ import { me, partnerId } from '../../app/session';
 import { path, post, remove } from '../../lib/http';
 import type { Key, Scope } from '../../lib/types';
 import { Badge, Button, Code, Notice, PageHead, Time } from '../../ui/basics';
+import { isolated } from '../../ui/chosen';
 import { CheckField, TextField, useSending } from '../../ui/forms';
 import { ListCard } from '../../ui/list-card';
 import { Confirm, FormDialog, say, ShownOnce } from '../../ui/overlay';
@@ -202,7 +203,7 @@ export function KeysPanel({ partner = partnerId() }: { partner?: string }) {
       {made && <Made made={made} onClose={() => setMade(null)} />}
       {revoking && (
         <Confirm
-          title={`Revoke ${revoking.Name || revoking.KeyId}?`}
+          title={`Revoke ${isolated(revoking.Name || revoking.KeyId)}?`}
           action="Revoke"
           danger
           onClose={() => setRevoking(null)}

@@ -4,6 +4,7 @@ import { may } from '../../app/session';
 import { path, request } from '../../lib/http';
 import type { Partner } from '../../lib/types';
 import { Button, Card, ProblemNotice } from '../../ui/basics';
+import { isolated } from '../../ui/chosen';
 import { Form, TextField, useSending } from '../../ui/forms';
 import { Confirm, say } from '../../ui/overlay';
 import { FormatField } from '../alerts/format';
@@ -53,8 +54,8 @@ function EnabledCard(props: Props) {
           }}
         >
           {on
-            ? `Events of ${partner.Name || partner.PartnerId} are accepted again from now on.`
-            : `Every event of ${partner.Name || partner.PartnerId} is rejected from now on. Rejected events must be reported again.`}
+            ? `Events of ${isolated(partner.Name || partner.PartnerId)} are accepted again from now on.`
+            : `Every event of ${isolated(partner.Name || partner.PartnerId)} is rejected from now on. Rejected events must be reported again.`}
         </Confirm>
       )}
     </Card>

@@ -5,6 +5,7 @@ import { Decimal } from '../../lib/decimal';
 import { path } from '../../lib/http';
 import type { App, Client } from '../../lib/types';
 import { Button, Card, Empty, Facts, Loading, ProblemNotice } from '../../ui/basics';
+import { isolated } from '../../ui/chosen';
 import { CheckField, Form, SelectField, TextField } from '../../ui/forms';
 import { usd } from '../../ui/money';
 import { Confirm } from '../../ui/overlay';
@@ -75,7 +76,7 @@ function AdHocForm({ partner, choices, onSent }: FormProps) {
             { value: '', title: 'Choose a client' },
             ...choices.map(({ client, app }) => ({
               value: client.ClientId,
-              title: `${app.Name || app.AppId} · ${client.ClientId}`,
+              title: `${isolated(app.Name || app.AppId)} · ${client.ClientId}`,
             })),
           ]}
           onChange={setClientId}
@@ -147,7 +148,7 @@ function AdHocForm({ partner, choices, onSent }: FormProps) {
           <Facts
             items={[
               ['Panelist', <span class="mono">{panelist}</span>],
-              ['App', `${chosen.app.Name || chosen.app.AppId} of ${partner}`],
+              ['App', `${isolated(chosen.app.Name || chosen.app.AppId)} of ${partner}`],
               ['Reward', <strong>{amount.format()}</strong>],
               [
                 'Worth',

@@ -15,6 +15,7 @@ import {
   ProblemNotice,
   Tabs,
 } from '../../ui/basics';
+import { isolated } from '../../ui/chosen';
 import { SelectField } from '../../ui/forms';
 import { Amount } from '../../ui/money';
 import { AdHocCard } from './ad-hoc';
@@ -99,7 +100,7 @@ export function RewardsPage() {
               { value: '', title: 'Choose a partner' },
               ...data.map(one => ({
                 value: one.PartnerId,
-                title: one.Name ? `${one.Name} (${one.PartnerId})` : one.PartnerId,
+                title: one.Name ? `${isolated(one.Name)} (${one.PartnerId})` : one.PartnerId,
               })),
             ]}
             onChange={value => setQuery({ partner: value })}

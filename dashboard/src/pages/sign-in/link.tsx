@@ -1,5 +1,6 @@
 // A one-time link: the first administrator, an invitation, or a forgotten password. The token
 // stands behind '#', so that it never reaches a server's log.
+import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { useRead } from '../../app/resource';
 import { address, navigate } from '../../app/router';
@@ -16,6 +17,7 @@ import {
   ProblemNotice,
   Time,
 } from '../../ui/basics';
+import { Chosen } from '../../ui/chosen';
 import { Form, TextField, useSending } from '../../ui/forms';
 import { Mark } from '../../ui/icons';
 
@@ -35,11 +37,11 @@ const titles = {
   set_up: 'Set up postbackd',
 };
 
-function intro(link: Link): string {
+function intro(link: Link): ComponentChildren {
   if (link.Kind === 'set_up') return 'You become the first administrator of this installation.';
-  const where = link.Partner ? link.Partner.Name : 'the operator';
-  if (link.Kind === 'reset') return `For ${link.Email} at ${where}.`;
-  return `You join ${where} as ${link.Role}, with ${link.Email}.`;
+  const where = <Chosen text={link.Partner ? link.Partner.Name : 'the operator'} />;
+  if (link.Kind === 'reset') return ['For ', link.Email, ' at ', where, '.'];
+  return ['You join ', where, ` as ${link.Role}, with ${link.Email}.`];
 }
 
 function LinkForm({ token, link }: { token: string; link: Link }) {
