@@ -334,7 +334,6 @@ static void finish(struct dispatcher *d, struct delivery_attempt *t)
     dispatcher_judge_destination(d, t);
     judge_gone(d, t);
     struct outcome outcome = dispatcher_outcome_of(lane, c);
-    outcome.was_due_ms = c->place.due_ms;
     if (t->x.class != ATTEMPT_OK)
         outcome.resend_no = t->resend_no;
     outcome.has_attempt = true;

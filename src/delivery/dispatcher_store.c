@@ -31,6 +31,7 @@ struct outcome dispatcher_outcome_of(const struct lane *lane, const struct callb
         .account_no = c->account_no,
         .event_no = c->event_no,
         .lane = lane->no,
+        .once_due_ms = c->once_due_ms,
         .resend_no = c->resend_no,
         .place = c->place,
     };

@@ -20,6 +20,9 @@ struct callback {
     uint32_t bytes;       /* size of this allocation */
     uint64_t original_no; /* a reversal's original; 0: none */
     int64_t occurred_ms, accepted_ms;
+    /* set by PostgreSQL: the event's row is written once (postgresql/pg_row.h), and this is when
+     * the callback is due; 0: another row says how it stands */
+    int64_t once_due_ms;
     /* set by a shared store: nodes/handoff.h decides whether it is still owed */
     struct handoff_stamp stamp;
     /* as in struct event; they are part of this allocation */

@@ -38,7 +38,7 @@ struct outcome {
     uint64_t event_no;
     lane_no lane;
     uint64_t resend_no;
-    int64_t was_due_ms; /* when the callback was due: where PostgreSQL finds that it waits */
+    int64_t once_due_ms; /* as in struct callback */
     int64_t fence; /* the fence of the lane's shard when the lane was created (store/leases.h) */
     /* result: the shard has another fence now, and nothing of the outcome is stored */
     bool refused;

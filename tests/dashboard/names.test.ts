@@ -1,6 +1,7 @@
 // Names that are long, or written from right to left: they stay in their place.
 import assert from 'node:assert/strict';
 import type { Locator } from 'playwright-core';
+import type { Window } from './browser';
 import { test } from './runner';
 import { freshWindow, theStage } from './stage';
 
@@ -28,38 +29,35 @@ test('names: whoever signs in can sign out, whatever their name', async () => {
   await owner.close();
 });
 
-/** Where words are drawn from left to right, one behind the other, as they were written. */
-async function inOrder(element: Locator, before: string, after: string): Promise<void> {
-  const [left, right] = await element.evaluate(
-    (all, words) => {
-      const walk = document.createTreeWalker(all, NodeFilter.SHOW_TEXT);
-      const found: number[] = [];
-      for (const word of words) {
-        walk.currentNode = all;
-        for (let node = walk.nextNode(); node; node = walk.nextNode()) {
-          const at = node.textContent!.indexOf(word);
-          if (at < 0) continue;
-          const range = document.createRange();
-          range.setStart(node, at);
-          range.setEnd(node, at + 1);
-          found.push(range.getBoundingClientRect().left);
-          range.setEnd(node, at + word.length);
-          range.setStart(node, at + word.length - 1);
-          found.push(range.getBoundingClientRect().left);
-          break;
-        }
+/** The left edges of the first and the last letter of each word. */
+function edges(all: Element, words: string[]): number[] {
+  const walk = document.createTreeWalker(all, NodeFilter.SHOW_TEXT);
+  const found: number[] = [];
+  for (const word of words) {
+    walk.currentNode = all;
+    for (let node = walk.nextNode(); node; node = walk.nextNode()) {
+      const at = node.textContent!.indexOf(word);
+      if (at < 0) continue;
+      const range = document.createRange();
+      for (const letter of [at, at + word.length - 1]) {
+        range.setStart(node, letter);
+        range.setEnd(node, letter + 1);
+        found.push(range.getBoundingClientRect().left);
       }
-      return [found.slice(0, 2), found.slice(2)];
-    },
-    [before, after],
-  );
-  const places = [...left!, ...right!];
-  assert.equal(places.length, 4, `${before} and ${after} are there`);
-  assert.deepEqual(
-    places,
-    [...places].sort((a, b) => a - b),
-    `${before} … ${after}`,
-  );
+      break;
+    }
+  }
+  return found;
+}
+
+/** Words are drawn from left to right, one behind the other, as they were written. */
+async function inOrder(window: Window, element: Locator, ...words: string[]): Promise<void> {
+  await window.shows(async () => {
+    const places = await element.evaluate(edges, words);
+    assert.equal(places.length, 2 * words.length, `${words.join(' and ')} are there`);
+    const sorted = [...places].sort((a, b) => a - b);
+    assert.deepEqual(places, sorted, words.join(' … '));
+  });
 }
 
 test('names: a name that turns text turns only itself', async () => {
@@ -88,15 +86,15 @@ test('names: a name that turns text turns only itself', async () => {
   await owner.go('/');
   const endpoint = owner.page.getByRole('row').filter({ hasText: 'Success' }).locator('a');
   await endpoint.waitFor();
-  await inOrder(endpoint, 'Turn', 'Success');
+  await inOrder(owner, endpoint, 'Turn', 'Success');
   await owner.go('/callbacks');
   const type = owner.page.locator('td[data-label="App and type"]').first();
   await type.waitFor();
-  await inOrder(type, 'Turn', 'Survey completed');
+  await inOrder(owner, type, 'Turn', 'Survey completed');
   await owner.go('/keys');
   await owner.page.locator('td code', { hasText: /^reports:read$/ }).waitFor();
   await owner.button(/^Revoke/).click();
-  await inOrder(owner.page.getByRole('heading', { name: /^Revoke/ }), 'Turn', '?');
+  await inOrder(owner, owner.page.getByRole('heading', { name: /^Revoke/ }), 'Turn', '?');
   await owner.close();
   // A session of their own: others' tests do not look as a partner.
   const admin = await freshWindow('turn@operator.example', 'admin');
@@ -104,7 +102,7 @@ test('names: a name that turns text turns only itself', async () => {
   await admin.button('View as partner').click();
   const banner = admin.page.locator('.banner');
   await banner.waitFor();
-  await inOrder(banner, 'Turn', 'Read-only');
+  await inOrder(admin, banner, 'Turn', 'Read-only');
   await admin.close();
 });
 

@@ -85,3 +85,15 @@ def test_a_database_for_newer_programs_is_refused(database, database_daemon):
     database_daemon.spawn()
     assert database_daemon.process.wait(40) == 1
     assert "use a newer one" in database_daemon.log_text()
+
+
+def test_tables_of_an_unreleased_program_are_refused_by_every_command(database, database_daemon, tmp_path):
+    database_daemon.start()
+    database_daemon.stop()
+    sql(database, "ALTER TABLE schema_version DROP COLUMN crc")
+    for words in (["migrate", "--store", database], ["copy", "--store", database, "--to", "sqlite:%s" % (tmp_path / "to")]):
+        done = subprocess.run([BINARY, *words], capture_output=True, text=True, timeout=60)
+        assert done.returncode == 1 and "made by an unreleased postbackd with other tables" in done.stderr, done
+    database_daemon.spawn()
+    assert database_daemon.process.wait(40) == 1
+    assert "made by an unreleased postbackd with other tables" in database_daemon.log_text()

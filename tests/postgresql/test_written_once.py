@@ -199,3 +199,29 @@ def test_lists_counts_and_statements_tell_them_apart(world):
         answer = api.post("/api/v1/callbacks/recover", query=mine, body={
             "From": "2020-01-01T00:00:00Z", "To": "2100-01-01T00:00:00Z", "States": states, "DryRun": True})
         assert (answer.status, answer.json["Matched"]) == (200, count), answer
+
+
+READ = "SELECT coalesce(sum(idx_tup_read),0) FROM pg_stat_user_indexes WHERE relname='waiting'"
+LISTED = "SELECT sum(idx_scan) FROM pg_stat_user_indexes WHERE relname LIKE 'event\\_%'"
+
+
+@pytest.mark.parametrize("filters", [{}, {"state": "delivered"}, {"class": "any"}])
+def test_a_list_does_not_read_what_waits_for_others(world, filters):
+    """The planner would read all of `waiting` into a hash, as it does for the events of a whole day."""
+    world.gate.set()
+    world.api.events([world.account.event("e-%d" % i) for i in range(300)])
+    world.wait("delivered", "e-299")
+    eventually(lambda: world.totals() == "0|300|0")
+    sql(world.database, "INSERT INTO waiting SELECT 99,5*99+1,4000000000000+n,n,1,0,true,true FROM generate_series(1,20000) n")
+    sql(world.database, "ANALYZE waiting")
+    sql(world.database, "ANALYZE event")
+    before = int(sql(world.database, READ))
+
+    def listed():
+        """Statistics come when a transaction ends, at most once a second."""
+        was = int(sql(world.database, LISTED))
+        answer = world.api.get("/api/v1/callbacks", query={"partnerId": world.account.partner_id, **filters})
+        assert len(answer.json["Items"]) == (0 if "class" in filters else 50), answer
+        return int(sql(world.database, LISTED)) > was
+    eventually(listed, 20, what="lists are counted")
+    assert int(sql(world.database, READ)) - before < 10000

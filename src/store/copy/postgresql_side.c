@@ -63,7 +63,7 @@ bool pg_side_open(struct pg *pg, bool make, char **ret_why)
 {
     if (pg_connect(pg) && pg_check_server(pg) &&
         (!make || pg_migrate(pg, &pg_schema_migration, PG_EXPAND)) && is_of_this_version(pg) &&
-        is_free(pg))
+        pg_check_steps(pg, &pg_schema_migration) && is_free(pg))
         return true;
     *ret_why = xstrdup(buf_c(&pg->why));
     return false;

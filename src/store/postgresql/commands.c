@@ -179,7 +179,7 @@ static void stop_waiting(struct changes *ch, const PGresult *r)
 }
 
 /* Renames the events first: this waits for outcomes under way, so that their attempts are visible
- * afterwards. Those of rows written once hold their rows of `waiting` alone. */
+ * afterwards. An outcome that holds only its row of `waiting` is waited for at that row. */
 static int rename_events(struct pg *pg, const struct erase *erase, struct str replacement)
 {
     args_int(pg_args(pg), PG_INT4, erase->account_no);

@@ -116,8 +116,9 @@ static enum pg_fate fetch_period(struct pg *pg, const struct fetch_key *keys, si
     return fate;
 }
 
-/* The first attempts that rows written once wait for: without a lock another transaction could
- * record them. One that has in the meantime has delivered its callback. */
+/* Locks the rows of `waiting` of callbacks that wait for their first attempt: an outcome of it
+ * locks nothing else. If the row is gone, that outcome has been recorded meanwhile, and has
+ * delivered the callback. */
 static enum pg_fate lock_first_attempts(struct pg *pg, const struct fetched *f,
                                         enum fetch_lock lock)
 {

@@ -23,7 +23,8 @@ enum fetch_lock {
     FETCH_UNLOCKED,
     FETCH_SHARED,
     FETCH_FOR_UPDATE,
-    /* this transaction has deleted their rows of `waiting`: their callbacks are as before */
+    /* this transaction has deleted their rows of `waiting`; the callbacks are read as they were
+     * before that: pending */
     FETCH_TAKEN,
 };
 

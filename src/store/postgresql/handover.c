@@ -163,7 +163,7 @@ static bool take_carried(struct heard *h, const PGresult *r, int row)
         e.lane = lane_kind_of(lane);
         e.state = CALLBACK_PENDING;
         struct callback_life life = life_accept(&e, NULL);
-        struct callback *c = callback_new(&e, &life);
+        struct callback *c = pg_callback_new(&e, &life, true);
         c->stamp = (struct handoff_stamp){pg_int(r, row, HEARD_FENCE), h->last->since_mono_ms};
         owe(h, c);
     }

@@ -257,7 +257,7 @@ static void write_callbacks(struct pg_intake *in)
         if (item->life.wait != WAIT_DUE)
             continue;
         if (leases_have(&in->s->nodes.leases, lane_of(e->app_no, e->lane)))
-            pg_side_owe(in->side, callback_new(e, &item->life));
+            pg_side_owe(in->side, pg_callback_new(e, &item->life, item->once));
         else
             elsewhere[elsewhere_count++] = e;
     }

@@ -209,11 +209,12 @@ static int by_callback(const void *a, const void *b)
     return (x->event_no > y->event_no) - (x->event_no < y->event_no);
 }
 
-/* True if a row written once says the same as the outcome (pg_row.h). */
+/* True if the callback's row was written once when it was handed out, and says the same as the
+ * outcome (pg_row.h). */
 static bool is_first_delivery(const struct outcome *o)
 {
-    return o->has_attempt && o->attempt.number == 1 && o->state == CALLBACK_DELIVERED &&
-           o->reason == REASON_NONE && o->resend_no == 0;
+    return o->once_due_ms && o->has_attempt && o->attempt.number == 1 &&
+           o->state == CALLBACK_DELIVERED && o->reason == REASON_NONE && o->resend_no == 0;
 }
 
 static struct fetch_key key_of(const struct outcome *o)
@@ -221,9 +222,9 @@ static struct fetch_key key_of(const struct outcome *o)
     return (struct fetch_key){o->account_no, o->event_no, FETCH_PERIOD_UNKNOWN};
 }
 
-/* Deletes the rows of `waiting` of callbacks whose rows are written once, and reads those without a
- * lock: nobody changes such a callback without its row of `waiting`. It does not find callbacks
- * that have changed since their event. */
+/* Deletes the rows of `waiting` of callbacks whose events' rows are written once, and then reads
+ * the events without a lock: nobody changes such a callback without its row of `waiting`. Callbacks
+ * that have changed since they were handed out are not among the result. */
 static enum pg_fate take_waiting(struct outcomes_recording *rec, struct outcome **firsts,
                                  size_t count, struct fetched *ret)
 {
@@ -232,7 +233,7 @@ static enum pg_fate take_waiting(struct outcomes_recording *rec, struct outcome 
     for (size_t i = 0; i < count; i++) {
         column_int(&t->columns[0], firsts[i]->account_no);
         column_int(&t->columns[1], (int64_t)firsts[i]->lane);
-        column_int(&t->columns[2], firsts[i]->was_due_ms);
+        column_int(&t->columns[2], firsts[i]->once_due_ms);
         column_int(&t->columns[3], (int64_t)firsts[i]->event_no);
     }
     args_table(pg_args(rec->pg), t);
@@ -260,8 +261,12 @@ static void join_rows(struct fetched *to, const struct fetched *more)
 }
 
 /* Fetches the rows of the group's callbacks, and locks them or takes their rows of `waiting`: the
- * latter for the one outcome of a callback in the group, if it is a first delivery. Events are
- * locked before rows of `waiting`, here as everywhere. */
+ * latter for the one outcome of a callback in the group, if it is a first delivery.
+ *
+ * Events are locked before rows of `waiting` (row_changes.c), but for two cases: callbacks that
+ * changed between hand-out and outcome, and reversals that wait for a callback that was taken.
+ * There an erasure or intake may stand the other way round. The server then ends one of the two
+ * transactions after a second, and it is done again. */
 static enum pg_fate fetch_touched(struct outcomes_recording *rec)
 {
     struct outcome **order = arena_alloc(rec->arena, rec->count * sizeof *order);

@@ -179,6 +179,12 @@ static bool look_at_steps(struct pg *pg, struct steps_made *ret)
     return true;
 }
 
+bool pg_check_steps(struct pg *pg, const struct pg_migration *to)
+{
+    struct steps_made there;
+    return look_at_steps(pg, &there) && is_usable(pg, to, &there);
+}
+
 bool postgresql_store_migrate(const char *uri, bool only_look, store_step_visitor visit,
                               void *context, char **ret_why)
 {

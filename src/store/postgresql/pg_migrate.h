@@ -32,6 +32,9 @@ struct pg_migration {
 
 /* Checks that the server can be used. False: pg->why is a sentence. */
 MUST_CHECK bool pg_check_server(struct pg *pg);
+/* Whether this program can use the database's tables, if there are any. False: pg->why is a
+ * sentence. */
+MUST_CHECK bool pg_check_steps(struct pg *pg, const struct pg_migration *to);
 /* Runs the missing steps up to that kind, in order and in one transaction. False: a step failed and
  * nothing was changed, or the database is for newer programs; pg->why is a sentence. */
 MUST_CHECK bool pg_migrate(struct pg *pg, const struct pg_migration *to, enum pg_step_kind most);

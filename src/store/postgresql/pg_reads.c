@@ -144,6 +144,14 @@ enum pg_fate pg_read_callback(struct postgresql_store *s, struct pg *pg, void *c
 
 /* --- the log ---------------------------------------------------------------------------------- */
 
+/* What is older than all that waits needs no look at `waiting`. */
+/* clang-format off */
+#define IS_UNDELIVERED                                                                             \
+    "(e.state NOT IN(3," ROW_SQL(ROW_STATE_ONCE) ") OR e.state=" ROW_SQL(ROW_STATE_ONCE)           \
+    " AND e.accepted_ms>=(SELECT min(w.accepted_ms) FROM waiting w WHERE w.account_no=$1"          \
+    " AND w.pending) AND " ROW_WAITS ")"
+/* clang-format on */
+
 /* Adds the condition on the stored state. A callback that is being delivered is stored as
  * pending. */
 static void add_state(struct buf *sql, const struct callback_list *l)
@@ -153,11 +161,11 @@ static void add_state(struct buf *sql, const struct callback_list *l)
     else if (l->state == CALLBACK_PENDING)
         buf_printf(sql, " AND " ROW_STATE "=%d AND e.event_no<>ALL($11)", CALLBACK_PENDING);
     else if (l->state == CALLBACK_DELIVERED)
-        buf_printf(sql, " AND " ROW_STATE "=%d", (int)l->state);
-    else if (l->state) /* rare among many that are written once, which need no look at `waiting` */
+        buf_add_c(sql, " AND " ROW_IS_DELIVERED);
+    else if (l->state) /* never that of a row written once */
         buf_printf(sql, " AND e.state=%d", (int)l->state);
     if (l->undelivered)
-        buf_printf(sql, " AND " ROW_STATE "<>%d", (int)CALLBACK_DELIVERED);
+        buf_add_c(sql, " AND " IS_UNDELIVERED);
 }
 
 /* So many waiting callbacks are read and sorted within tens of milliseconds. */

@@ -104,9 +104,16 @@ bool pg_row_is_once(const struct event *e, const struct row_callback *now)
            now->counted == counted_by_state(now->life.state);
 }
 
+struct callback *pg_callback_new(const struct event *e, const struct callback_life *life, bool once)
+{
+    struct callback *c = callback_new(e, life);
+    c->once_due_ms = once ? life->place.due_ms : 0;
+    return c;
+}
+
 struct callback *pg_row_callback(const struct pg_row *row)
 {
-    struct callback *c = callback_new(&row->event, &row->callback.life);
+    struct callback *c = pg_callback_new(&row->event, &row->callback.life, row->once);
     c->resend_no = row->callback.resend.no;
     return c;
 }

@@ -16,16 +16,25 @@
 #define ROW_STATE_ONCE -1
 #define ROW_SQL_(number) #number
 #define ROW_SQL(number) ROW_SQL_(number)
-_Static_assert(CALLBACK_PENDING == 1 && CALLBACK_DELIVERED == 3 && LANE_KINDS == 5, "ROW_STATE");
-/* SQL: the condition that row `w` of `waiting` is that of the event `e` written once; and the state
- * of any event `e`. */
+_Static_assert(CALLBACK_PENDING == 1 && CALLBACK_DELIVERED == 3 && LANE_KINDS == 5,
+               "these numbers stand in the SQL below");
+/* SQL: the condition that row `w` of `waiting` is that of the event `e` written once; whether there
+ * is one; and the state of any event `e`. OFFSET 0 keeps the planner from reading all of `waiting`
+ * into a hash for a few events. For a whole day's events that is faster: ROW_STATE_OF_MANY. */
 #define ROW_FIRST_ATTEMPT                                                                          \
     "w.account_no=e.account_no AND w.lane=e.app_no::bigint*5+e.lane"                               \
     " AND w.due_ms=coalesce(e.due_ms,e.accepted_ms) AND w.event_no=e.event_no"
 /* clang-format off */
-#define ROW_STATE                                                                                  \
-    "(CASE WHEN e.state<>" ROW_SQL(ROW_STATE_ONCE) " THEN e.state"                                 \
-    " WHEN EXISTS(SELECT FROM waiting w WHERE " ROW_FIRST_ATTEMPT ") THEN 1 ELSE 3 END)"
+#define ROW_WAITS "EXISTS(SELECT FROM waiting w WHERE " ROW_FIRST_ATTEMPT " OFFSET 0)"
+#define ROW_STATE_IF(waits)                                                                        \
+    "(CASE WHEN e.state<>" ROW_SQL(ROW_STATE_ONCE) " THEN e.state WHEN " waits " THEN 1 ELSE 3 END)"
+#define ROW_STATE ROW_STATE_IF(ROW_WAITS)
+#define ROW_STATE_OF_MANY                                                                          \
+    ROW_STATE_IF("EXISTS(SELECT FROM waiting w WHERE " ROW_FIRST_ATTEMPT ")")
+/* SQL: the condition that the callback of event `e` is delivered. The planner estimates it better
+ * than a comparison of the state. */
+#define ROW_IS_DELIVERED                                                                           \
+    "(e.state=3 OR e.state=" ROW_SQL(ROW_STATE_ONCE) " AND NOT " ROW_WAITS ")"
 /* clang-format on */
 
 /* row_callback.counted: which totals include the callback; each counts it once. */
@@ -45,7 +54,7 @@ struct pg_row {
     struct row_callback callback;
     int32_t period;
     bool erased;
-    bool once;  /* the table has ROW_STATE_ONCE */
+    bool once;  /* written once: the table has ROW_STATE_ONCE */
     bool taken; /* this transaction has deleted its row of `waiting` */
 };
 
@@ -73,6 +82,7 @@ struct pg_row {
     " LEFT JOIN body b ON b.account_no=e.account_no AND b.event_no=e.event_no AND b.period="
 #define ROW_TAKEN ROW_COLUMNS("1") ",NULL::bytea"
 #define ROW_WITHOUT_BODY ROW_COLUMNS(ROW_STATE) ",NULL::bytea"
+#define ROW_OF_MANY ROW_COLUMNS(ROW_STATE_OF_MANY) ",NULL::bytea"
 
 void pg_row_read(const PGresult *r, int at, struct pg_row *ret);
 /* A row written once whose first attempt has been recorded meanwhile. */
@@ -82,7 +92,10 @@ bool pg_row_is_once(const struct event *e, const struct row_callback *now);
 /* Copies the texts into the arena, the body unpacked. False: it is damaged, so absent, and the log
  * says so, if it has not for a while. */
 MUST_CHECK bool pg_row_keep(struct pg_row *row, struct arena *arena);
-/* The row's callback, for the sink or a page; the caller frees it. */
+/* A callback, for the sink or a page; the caller frees it. once: its event's row is written once.
+ */
+struct callback *pg_callback_new(const struct event *e, const struct callback_life *life,
+                                 bool once);
 struct callback *pg_row_callback(const struct pg_row *row);
 /* As lists show it; texts are copied into the arena. */
 void pg_row_show(struct pg_row *row, struct arena *arena, struct callback_row *ret);
@@ -99,7 +112,7 @@ void pg_attempt_put(struct pg_column *columns, const struct event *e, const stru
                     struct attempt_packer *packer);
 
 /* The first columns of a row to write, and their types (arrays.h); returns the next column. once:
- * the row is to say nothing of the callback, as pg_row_is_once allows. */
+ * the row is written once, for which pg_row_is_once must hold. */
 #define ROW_FIRST_TYPES "iliiissbsllillllttttttttissssl"
 #define ROW_FIRST_COLUMNS                                                                          \
     "account_no,event_no,period,app_no,client_no,type,lane,is_test,reward_decimals,occurred_ms,"   \

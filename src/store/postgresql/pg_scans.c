@@ -28,7 +28,7 @@ enum pg_fate pg_read_statement(struct postgresql_store *s, struct pg *pg, void *
     pg_take_long(pg);
     args_int(pg_args(pg), PG_INT4, query->account_no);
     args_int(&pg->args, PG_INT4, query->day);
-    pg_query(pg, "SELECT " ROW_WITHOUT_BODY " FROM event e WHERE e.account_no=$1 AND e.day=$2"
+    pg_query(pg, "SELECT " ROW_OF_MANY " FROM event e WHERE e.account_no=$1 AND e.day=$2"
                  " ORDER BY e.app_no,e.event_id");
     pg_visit(pg, add_to_statement, &maker);
     enum pg_fate fate = pg_end_read(pg);
@@ -117,7 +117,7 @@ enum pg_fate pg_read_count(struct postgresql_store *s, struct pg *pg, void *call
     buf_free(&states.bytes);
     int at = pg_query(pg, "SELECT app_no,count(*) FROM event e WHERE account_no=$1 AND lane<>0"
                           " AND ($2=0 OR app_no=$2) AND accepted_ms>=$3 AND accepted_ms<$4"
-                          " AND " ROW_STATE "=ANY($5) GROUP BY app_no ORDER BY app_no");
+                          " AND " ROW_STATE_OF_MANY "=ANY($5) GROUP BY app_no ORDER BY app_no");
     enum pg_fate fate = pg_end_read(pg);
     if (fate != PG_OK)
         return fate;
@@ -169,7 +169,7 @@ static enum pg_fate read_day(struct pg *pg, struct books_day *d)
     int earnings = pg_query(pg, "SELECT client_no,(live_survey_micros+live_offer_micros)::text,"
                                 "(test_survey_micros+test_offer_micros)::text FROM report"
                                 " WHERE account_no=$1 AND day=$2");
-    pg_query(pg, "SELECT " ROW_WITHOUT_BODY " FROM event e WHERE e.account_no=$1 AND e.day=$2");
+    pg_query(pg, "SELECT " ROW_OF_MANY " FROM event e WHERE e.account_no=$1 AND e.day=$2");
     pg_visit(pg, add_to_day, d);
     enum pg_fate fate = pg_end_read(pg);
     if (fate != PG_OK)

@@ -79,7 +79,7 @@ static const char *const version_1[] = {
     "CREATE TABLE attempt_kept PARTITION OF attempt FOR VALUES FROM (MINVALUE) TO (-100000)",
     /* lane: app_no * 5 + kind; negative: a reversal held back. pending false: the extra attempt of
      * a resend. once: the event's row is written once (pg_row.h), and an outcome that says the same
-     * as that row need not look at it. */
+     * as that row need not lock or change it. */
     "CREATE TABLE waiting(account_no int, lane bigint, due_ms bigint, event_no bigint,"
     " period int NOT NULL, accepted_ms bigint NOT NULL, pending bool NOT NULL,"
     " once bool NOT NULL, PRIMARY KEY(account_no,lane,due_ms,event_no))"

@@ -1,6 +1,7 @@
-/* Rows that more than one transaction may change are locked in one order everywhere, so that nodes
- * do not deadlock: accounts, then events by (account, number), then books by key, then totals, then
- * periods of `final_late`. A table without changes costs no statement. */
+/* Rows that more than one transaction may change are locked in one order, so that nodes do not
+ * deadlock: accounts, then events by (account, number), then their rows of `waiting` (outcomes.c
+ * says where not), then books by key, then totals, then periods of `final_late`. A table without
+ * changes costs no statement. */
 #include "store/postgresql/row_changes.h"
 
 #include "base/alloc.h"
@@ -119,7 +120,7 @@ void changes_row(struct changes *ch, const struct pg_row *row, const struct row_
                         (now->life.state == CALLBACK_PENDING) -
                             (was->life.state == CALLBACK_PENDING));
     }
-    /* the row of `waiting` says whether that of the event was written once */
+    /* a row of `waiting` with `once` must go when the event's row is no longer written once */
     bool same = !row->once && was->life.wait == now->life.wait &&
                 was->life.place.due_ms == now->life.place.due_ms &&
                 (was->life.state == CALLBACK_PENDING) == (now->life.state == CALLBACK_PENDING);
