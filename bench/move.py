@@ -227,8 +227,12 @@ ROWS = """SELECT (SELECT count(*)||' '||sum(hashtext(event_id)::bigint)||' '||su
 (SELECT count(*) FROM object), (SELECT max(revision) FROM revision)"""
 
 
-# What the daemon checks, too, but in rests: the days of a large database take it hours.
-WRONG_BOOKS = """WITH found AS (SELECT account_no,day,app_no,lane,is_test,coalesce(state,0::smallint) AS state,
+# What the daemon checks, too, but in rests: the days of a large database take it hours. A row with state
+# -1 is pending if it waits, and delivered otherwise.
+WRONG_BOOKS = """WITH event AS (SELECT account_no,day,app_no,lane,is_test,reward_micros,revenue_micros,
+(CASE WHEN state<>-1 THEN state WHEN EXISTS(SELECT FROM waiting w WHERE w.account_no=e.account_no
+AND w.lane=e.app_no::bigint*5+e.lane AND w.due_ms=coalesce(e.due_ms,e.accepted_ms) AND w.event_no=e.event_no)
+THEN 1 ELSE 3 END)::smallint AS state FROM event e), found AS (SELECT account_no,day,app_no,lane,is_test,coalesce(state,0::smallint) AS state,
 count(*) AS count,sum(reward_micros) AS reward,sum(revenue_micros) AS revenue FROM event GROUP BY GROUPING SETS
 ((account_no,day,app_no,lane,is_test,state),(account_no,day,app_no,lane,is_test))), kept AS (SELECT * FROM book
 WHERE count<>0), earned AS (SELECT account_no,day,sum(revenue) FROM found WHERE state=0 GROUP BY 1,2),
