@@ -42,8 +42,10 @@ function Entry({ one, open }: { one: Found; open: (one: Found) => void }) {
       <span class="quiet">{one.kind}</span>
       {one.viewAs ? (
         <Button size="small" onClick={() => open(one)}>
-          <Chosen text={one.title} />: view as{' '}
-          <Chosen text={one.viewAs.Name || one.viewAs.PartnerId} />
+          <span>
+            <Chosen text={one.title} />: view as{' '}
+            <Chosen text={one.viewAs.Name || one.viewAs.PartnerId} />
+          </span>
         </Button>
       ) : (
         <a href={one.href}>{one.title}</a>
