@@ -4,7 +4,8 @@
  * cnd_timedwait until a moment of the system's clock. When that clock is set back by an hour, each
  * of them sleeps an hour longer: rewards and dead letters are not written, and a stop does not
  * end. Therefore this file defines cnd_timedwait: the dynamic linker prefers the program's own
- * definition. Of the libraries that the program links, only librdkafka calls it.
+ * definition. Of the libraries that the program links, only librdkafka calls it. Every client is
+ * made here, so that the linker takes this file into each program that uses librdkafka.
  *
  * glibc's cnd_t and mtx_t are its pthread_cond_t and pthread_mutex_t under another name; its own
  * cnd_timedwait is a call of pthread_cond_timedwait. */
