@@ -36,14 +36,20 @@ export function ListCard<T>({
         </Empty>
       )}
       {rows.length > 0 && children(rows)}
-      {list.more && (
-        <div class="table-foot">
-          <span />
-          <Button size="small" onClick={list.loadMore}>
-            Show more
-          </Button>
-        </div>
-      )}
+      <MoreRows list={list} />
     </Card>
+  );
+}
+
+/** The foot of a list that has more pages. */
+export function MoreRows<T>({ list }: { list: Pages<T> }) {
+  if (!list.more) return null;
+  return (
+    <div class="table-foot">
+      <span />
+      <Button size="small" onClick={list.loadMore}>
+        Show more
+      </Button>
+    </div>
   );
 }

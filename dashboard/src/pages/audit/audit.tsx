@@ -18,6 +18,7 @@ import {
 import { Chosen } from '../../ui/chosen';
 import { FilterCard } from '../../ui/filters';
 import { Form, SelectField, TextField } from '../../ui/forms';
+import { MoreRows } from '../../ui/list-card';
 import { Changes, changesOf } from './changes';
 import { actionTitle, actionTitles } from './words';
 
@@ -182,14 +183,7 @@ export function AuditPage() {
             ))}
           </ol>
         )}
-        {list.more && (
-          <div class="table-foot">
-            <span />
-            <Button size="small" onClick={list.loadMore}>
-              Show more
-            </Button>
-          </div>
-        )}
+        <MoreRows list={list} />
       </Card>
     </div>
   );
