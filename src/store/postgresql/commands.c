@@ -229,10 +229,9 @@ enum pg_fate pg_erase(struct postgresql_store *s, struct pg *pg, void *what)
     args_int(pg_args(pg), PG_INT4, erase->account_no);
     args_str(&pg->args, PG_TEXT, replacement);
     int waiting = pg_query(
-        pg,
-        "SELECT " ROW_WITHOUT_BODY
-        " FROM event e WHERE " ROW_OF_PANELIST("$1", "$2") " AND (e.wait<>0 OR e.state=" ROW_SQL(
-            ROW_STATE_ONCE) " AND EXISTS(SELECT FROM waiting w WHERE " ROW_FIRST_ATTEMPT "))");
+        pg, "SELECT " ROW_WITHOUT_BODY " FROM event e WHERE " ROW_OF_PANELIST(
+                "$1", "$2") " AND (e.wait<>0 OR e.state=" ROW_SQL(ROW_STATE_ONCE) " AND " ROW_WAITS
+                                                                                  ")");
     enum pg_fate fate = pg_sync(pg);
     if (fate != PG_OK)
         return fate;

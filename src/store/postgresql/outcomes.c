@@ -222,6 +222,18 @@ static struct fetch_key key_of(const struct outcome *o)
     return (struct fetch_key){o->account_no, o->event_no, FETCH_PERIOD_UNKNOWN};
 }
 
+/* Fetches the rows that an answer names: account, number, period. */
+static enum pg_fate fetch_answered(struct outcomes_recording *rec, const PGresult *r,
+                                   enum fetch_lock lock, struct fetched *ret)
+{
+    size_t n = (size_t)PQntuples(r);
+    struct fetch_key *keys = arena_alloc(rec->arena, n * sizeof *keys + 1);
+    for (size_t i = 0; i < n; i++)
+        keys[i] = (struct fetch_key){(uint32_t)pg_int(r, (int)i, 0), (uint64_t)pg_int(r, (int)i, 1),
+                                     (int32_t)pg_int(r, (int)i, 2)};
+    return fetch_rows(rec->pg, keys, n, lock, false, rec->arena, ret);
+}
+
 /* Deletes the rows of `waiting` of callbacks whose events' rows are written once, and then reads
  * the events without a lock: nobody changes such a callback without its row of `waiting`. Callbacks
  * that have changed since they were handed out are not among the result. */
@@ -244,13 +256,7 @@ static enum pg_fate take_waiting(struct outcomes_recording *rec, struct outcome 
     enum pg_fate fate = pg_sync(rec->pg);
     if (fate != PG_OK)
         return fate;
-    const PGresult *r = pg_result(rec->pg, at);
-    size_t n = (size_t)PQntuples(r);
-    struct fetch_key *keys = arena_alloc(rec->arena, n * sizeof *keys + 1);
-    for (size_t i = 0; i < n; i++)
-        keys[i] = (struct fetch_key){(uint32_t)pg_int(r, (int)i, 0), (uint64_t)pg_int(r, (int)i, 1),
-                                     (int32_t)pg_int(r, (int)i, 2)};
-    return fetch_rows(rec->pg, keys, n, FETCH_TAKEN, false, rec->arena, ret);
+    return fetch_answered(rec, pg_result(rec->pg, at), FETCH_TAKEN, ret);
 }
 
 static void join_rows(struct fetched *to, const struct fetched *more)
@@ -325,13 +331,7 @@ static enum pg_fate fetch_reversals(struct outcomes_recording *rec)
     enum pg_fate fate = pg_sync(rec->pg);
     if (fate != PG_OK)
         return fate;
-    const PGresult *r = pg_result(rec->pg, at);
-    size_t n = (size_t)PQntuples(r);
-    struct fetch_key *keys = arena_alloc(rec->arena, n * sizeof *keys + 1);
-    for (size_t i = 0; i < n; i++)
-        keys[i] = (struct fetch_key){(uint32_t)pg_int(r, (int)i, 0), (uint64_t)pg_int(r, (int)i, 1),
-                                     (int32_t)pg_int(r, (int)i, 2)};
-    return fetch_rows(rec->pg, keys, n, FETCH_FOR_UPDATE, false, rec->arena, &rec->reversals);
+    return fetch_answered(rec, pg_result(rec->pg, at), FETCH_FOR_UPDATE, &rec->reversals);
 }
 
 /* Fetches the originals that decide whether a resent reversal must wait. */

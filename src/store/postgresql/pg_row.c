@@ -193,7 +193,7 @@ void pg_row_show(struct pg_row *row, struct arena *arena, struct callback_row *r
 struct pg_column *rows_add_first(struct pg_column *c, const struct event *e, int32_t period,
                                  const struct callback_life *life, bool once)
 {
-    bool is_due_then = once && life->place.due_ms == e->accepted_ms;
+    bool is_due_at_acceptance = once && life->place.due_ms == e->accepted_ms;
     column_int(c++, e->account_no);
     column_int(c++, (int64_t)e->event_no);
     column_int(c++, period);
@@ -223,7 +223,7 @@ struct pg_column *rows_add_first(struct pg_column *c, const struct event *e, int
     column_int(c++, once ? ROW_STATE_ONCE : (int64_t)e->state);
     column_int_or_null(c++, e->reason_skipped);
     column_int_or_null(c++, once ? WAIT_NOT : life->wait);
-    column_int_or_null(c++, is_due_then ? 0 : life->place.due_ms);
+    column_int_or_null(c++, is_due_at_acceptance ? 0 : life->place.due_ms);
     return c;
 }
 
