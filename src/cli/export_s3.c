@@ -162,7 +162,7 @@ static bool is_joined(struct export_s3 *s)
 {
     struct buf size = {0}, etag = {0}, wanted = {0};
     uint64_t bytes;
-    struct buf said = s->answer; /* for the message, if it is not */
+    struct buf refusal = s->answer; /* for the message, if it is not */
     s->answer = (struct buf){0};
     bool good = request(s, "HEAD", &s->path, STR_NONE) == 200 &&
                 client_answer_header(s->client, "Content-Length", &size) &&
@@ -171,7 +171,7 @@ static bool is_joined(struct export_s3 *s)
         good = client_answer_header(s->client, "ETag", &etag) &&
                str_eq(buf_str(&etag), buf_str(&wanted));
     buf_free(&s->answer);
-    s->answer = said;
+    s->answer = refusal;
     buf_free(&size);
     buf_free(&etag);
     buf_free(&wanted);
