@@ -41,12 +41,9 @@ static const struct {
     [ACCOUNT] = {"account", "illi",
                  "UPDATE account a SET last_event_no=u.n,last_accepted_ms=u.l,period=u.p FROM"
                  " unnest($1,$2,$3,$4) AS u(a,n,l,p) WHERE a.account_no=u.a"},
-    [EVENT] = {"event", "iliiissbsllillllttttttttissssl",
-               "INSERT INTO event(account_no,event_no,period,app_no,client_no,type,lane,is_test,"
-               "reward_decimals,occurred_ms,accepted_ms,day,revenue_micros,reward_micros,offer_id,"
-               "original_no,event_id,panelist_id,session_id,mid,offer_title,offer_goal_id,"
-               "original_reward_id,reason_text,signature_offset,cap,state,reason,wait,"
-               "due_ms) SELECT * FROM unnest($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,"
+    [EVENT] = {"event", ROW_FIRST_TYPES,
+               "INSERT INTO event(" ROW_FIRST_COLUMNS
+               ") SELECT * FROM unnest($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,"
                "$15,$16,$17,$18,$19,$20,$21,$22,$23,$24,$25,$26,$27,$28,$29,$30)"},
     [BODY] = {"body", "iily", "INSERT INTO body SELECT * FROM unnest($1,$2,$3,$4)"},
     [KEY] = {"key", "iull",
@@ -198,7 +195,7 @@ static void generate(struct loop *l, int64_t now_ms, struct texts *to, struct ev
 static void add_event(struct loop *l, const struct event *e, int32_t period)
 {
     struct callback_life life = life_accept(e, NULL);
-    rows_insert_add(&l->tables[EVENT], e, period, &life, true);
+    rows_insert_add(&l->tables[EVENT], e, period, &life, true, false);
     struct pg_column *c = l->tables[BODY].columns;
     column_int(&c[0], e->account_no);
     column_int(&c[1], period);

@@ -35,3 +35,11 @@ static inline bool key128_eq(struct key128 a, struct key128 b)
 {
     return a.hi == b.hi && a.lo == b.lo;
 }
+
+/* As memcmp() of the bytes, the highest first. */
+static inline int key128_compare(struct key128 a, struct key128 b)
+{
+    if (a.hi != b.hi)
+        return a.hi < b.hi ? -1 : 1;
+    return (a.lo > b.lo) - (a.lo < b.lo);
+}

@@ -38,6 +38,8 @@ struct callback *callback_new(const struct event *e, const struct callback_life 
         .original_no = e->original_no,
         .occurred_ms = e->occurred_ms,
         .accepted_ms = e->accepted_ms,
+        .revenue_micros = e->revenue_micros,
+        .reward_micros = e->reward_micros,
         .place = life->place,
         .attempts_made = life->attempts > 0 ? life->attempts : 0,
         .manual = life->manual,

@@ -20,6 +20,7 @@ struct callback {
     uint32_t bytes;       /* size of this allocation */
     uint64_t original_no; /* a reversal's original; 0: none */
     int64_t occurred_ms, accepted_ms;
+    int64_t revenue_micros, reward_micros;
     /* set by PostgreSQL: the event's row is written once (postgresql/pg_row.h), and this is when
      * the callback is due; 0: another row says how it stands */
     int64_t once_due_ms;

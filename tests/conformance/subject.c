@@ -60,10 +60,29 @@ static void subject_post(struct executor *executor, struct task *task)
     pthread_mutex_unlock(&s->lock);
 }
 
+static void keep_once(struct subject *s, const struct callback *c)
+{
+    struct outcome_once what = {
+        .due_ms = c->once_due_ms,
+        .type = c->type,
+        .is_test = c->is_test,
+        .occurred_ms = c->occurred_ms,
+        .accepted_ms = c->accepted_ms,
+        .revenue_micros = c->revenue_micros,
+        .reward_micros = c->reward_micros,
+        .event_id = arena_str(&s->once_texts, c->event_id),
+    };
+    *ARRAY_PUSH(s->once, s->once_count, s->once_capacity) =
+        (struct owed_once){c->account_no, c->event_no, what};
+}
+
 static void subject_owed(struct owed_sink *sink, struct callback **callbacks, size_t count)
 {
     struct subject *s = CONTAINER_OF(sink, struct subject, sink);
     pthread_mutex_lock(&s->lock);
+    for (size_t i = 0; i < count; i++)
+        if (callbacks[i]->once_due_ms)
+            keep_once(s, callbacks[i]);
     s->owed = xgrow(s->owed, &s->owed_capacity, s->owed_count + count, sizeof(struct callback *));
     memcpy(s->owed + s->owed_count, callbacks, count * sizeof(struct callback *));
     s->owed_count += count;
@@ -86,6 +105,9 @@ bool subject_open_unstarted(struct subject *s, struct test_env *env)
     s->first = s->last = NULL;
     s->owed = NULL;
     s->owed_count = s->owed_capacity = 0;
+    s->once = NULL;
+    s->once_count = s->once_capacity = 0;
+    s->once_texts = (struct arena){0};
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->changed, NULL);
     s->store = s->open(s);
@@ -113,6 +135,8 @@ void subject_close(struct subject *s)
     store_close(s->store);
     s->store = NULL;
     drop_owed(s);
+    free(s->once);
+    arena_free(&s->once_texts);
     pthread_mutex_destroy(&s->lock);
     pthread_cond_destroy(&s->changed);
     if (s->clean)
@@ -286,11 +310,25 @@ void accept_at(struct subject *s, struct candidate c, int64_t occurred_ms, int64
     CHECK_EQ_INT(v.kind, VERDICT_ACCEPTED);
 }
 
+static struct outcome_once find_once(struct subject *s, const struct outcome *o)
+{
+    struct outcome_once found = {0};
+    pthread_mutex_lock(&s->lock);
+    for (size_t i = 0; i < s->once_count; i++)
+        if (s->once[i].account_no == o->account_no && s->once[i].event_no == o->event_no)
+            found = s->once[i].what;
+    pthread_mutex_unlock(&s->lock);
+    return found;
+}
+
 enum store_status subject_record(struct subject *s, const struct outcome *items, size_t count)
 {
     struct outcome_batch b = {.count = count};
     b.items = arena_alloc(&b.arena, count * sizeof *b.items);
     memcpy(b.items, items, count * sizeof *b.items);
+    for (size_t i = 0; i < count; i++)
+        if (b.items[i].event_no % 2)
+            b.items[i].once = find_once(s, &b.items[i]);
     for (size_t i = 0; i < count; i++)
         b.items[i].fence = leases_fence(store_leases(s->store), b.items[i].lane);
     ASK(store_record, s, &b);

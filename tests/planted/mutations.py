@@ -355,6 +355,19 @@ plant("original_known_without_a_lock", "written once", "a reversal is held back 
 plant("row_says_less_than_the_outcome", "written once", "a callback that failed first looks delivered at the first attempt",
       "src/store/postgresql/row_changes.c", "if (row->once && now->life.state == CALLBACK_DELIVERED && pg_row_is_once(e, now))",
       "if (row->once && now->life.state != CALLBACK_PENDING)", ON_POSTGRESQL)
+plant("first_delivery_without_money", "written once", "the books of what is recorded without reading its row lack its amounts",
+      "src/store/postgresql/pg_row.c", ".reward_micros = o->once.reward_micros,", ".reward_micros = 0,", ON_POSTGRESQL)
+plant("first_delivery_of_no_type", "written once", "a reversal stays held back when its original's row is not read",
+      "src/store/postgresql/pg_row.c", ".type = o->once.type,", ".type = EVENT_SURVEY_COMPLETED,", ON_POSTGRESQL)
+plant("usual_row_with_a_cap", "written once", "a payment that the cap counts is stored as one that it does not",
+      "src/store/postgresql/pg_row.c", " && !e->cap && !e->reason_skipped;", " && !e->reason_skipped;",
+      ON_POSTGRESQL)
+plant("period_begins_unsaid", "written once", "an account's second period has no first number",
+      "src/store/postgresql/intake_write.c", "if (!item->begins_period)",
+      "if (!item->begins_period || item->event.event_no > 1)", ON_POSTGRESQL)
+plant("repeated_attempts_count_twice", "written once", "attempts that are recorded again count again",
+      "src/store/postgresql/outcomes.c", "        if (!rec->is_repeated)\n            delivery_stats_rows_count(",
+      "            delivery_stats_rows_count(", ON_POSTGRESQL)
 N = "src/store/postgresql/nodes.c"
 plant("claim_keeps_the_fence", "fences", "a claim does not raise the fence", N,
       "SET node=$3,fence=t.fence+1", "SET node=$3,fence=greatest(t.fence,1)", ON_POSTGRESQL)

@@ -106,9 +106,18 @@ def test_a_name_that_is_gone_costs_its_thread_the_others(direct, database, datab
 
 
 def test_a_plan_that_is_outdated_is_refused_by_the_server(direct, database, database_daemon, receiver):
-    """A column becomes another type while its rows are fetched by a kept statement; again where its
-    plan was just to be made anew."""
-    database_daemon.uri = direct.uri
+    """A column becomes another type while its rows are fetched by a kept statement, as those of
+    callbacks that failed are; again where its plan was just to be made anew."""
+    failed = set()
+
+    def fail_first(request):
+        number = request.json["RewardId"]
+        if number in failed or not number.endswith("-0"):
+            return 200
+        failed.add(number)
+        return 500
+    receiver.answer = fail_first
+    database_daemon.uri, database_daemon.schedule = direct.uri, "1s,1s,1s"
     daemon = database_daemon.start()
     account = Account(daemon, receiver.url)
     operator = Operator(daemon, account, size=5)
@@ -126,7 +135,7 @@ def test_a_plan_that_is_outdated_is_refused_by_the_server(direct, database, data
     eventually(lambda: len(operator.acknowledged) > before + 50, 30)
     operator.end()
     check_all(daemon, account, receiver, operator.acknowledged)
-    assert len(receiver.ids()) == len(operator.acknowledged)
+    assert len(receiver.ids()) == len(operator.acknowledged) + len(failed)
     assert {state for _, state in direct.refusals} == {"0A000"}
     assert len(direct.refusals) == refusals(daemon) <= WRITERS
 

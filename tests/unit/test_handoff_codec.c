@@ -13,6 +13,8 @@ static const struct event sent[] = {
         .occurred_ms = -5,
         .accepted_ms = 1763726400123,
         .due_ms = 1763726400120,
+        .revenue_micros = -1234567,
+        .reward_micros = INT64_MIN,
         .app_no = UINT32_MAX,
         .event_id = STR("e-1"),
         .panelist_id = STR(""),
@@ -26,9 +28,10 @@ static bool same(const struct event *a, const struct event *b)
     return a->event_no == b->event_no && a->type == b->type && a->is_test == b->is_test &&
            a->signature_offset == b->signature_offset && a->original_no == b->original_no &&
            a->occurred_ms == b->occurred_ms && a->accepted_ms == b->accepted_ms &&
-           a->due_ms == b->due_ms && a->app_no == b->app_no && str_eq(a->event_id, b->event_id) &&
-           str_eq(a->panelist_id, b->panelist_id) && str_eq(a->body, b->body) &&
-           !a->event_id.p == !b->event_id.p;
+           a->due_ms == b->due_ms && a->app_no == b->app_no &&
+           a->revenue_micros == b->revenue_micros && a->reward_micros == b->reward_micros &&
+           str_eq(a->event_id, b->event_id) && str_eq(a->panelist_id, b->panelist_id) &&
+           str_eq(a->body, b->body) && !a->event_id.p == !b->event_id.p;
 }
 
 static struct buf carried(void)

@@ -189,7 +189,7 @@ static void write_reversals(struct postgresql_target *t, const struct copy_chunk
             " SELECT * FROM unnest($1,$2,$3,$4)");
 }
 
-static void write_attempts(struct postgresql_target *t, const struct copy_chunk *c)
+static bool write_attempts(struct postgresql_target *t, const struct copy_chunk *c)
 {
     table_begin(&t->table, ATTEMPT_TYPES);
     for (size_t i = 0; i < c->count; i++) {
@@ -199,7 +199,7 @@ static void write_attempts(struct postgresql_target *t, const struct copy_chunk 
             pg_attempt_put(t->table.columns, &e->event, a, &t->packer);
         }
     }
-    send(t, pg_add_attempts);
+    return pg_add_attempts_again(&t->pg, &t->table, &t->changes.stats) == PG_OK;
 }
 
 /* For each run of one account, by event number: the account's state after its last event. */
@@ -243,7 +243,6 @@ static void write_accounts(struct postgresql_target *t, const struct copy_chunk 
 static void write_waiting_and_totals(struct postgresql_target *t, const struct copy_chunk *c)
 {
     struct changes *ch = &t->changes;
-    changes_begin(ch);
     for (size_t i = 0; i < c->count; i++) {
         const struct copied_event *e = &c->events[i];
         struct row_callback delivered = {.life.state = CALLBACK_DELIVERED};
@@ -262,15 +261,18 @@ static void write_waiting_and_totals(struct postgresql_target *t, const struct c
     changes_send(ch, &t->pg);
 }
 
-static void write_events(struct postgresql_target *t, const struct copy_chunk *c)
+static bool write_events(struct postgresql_target *t, const struct copy_chunk *c)
 {
+    changes_begin(&t->changes);
     write_accounts(t, c);
     write_rows(t, c);
     write_bodies(t, c);
     write_keys(t, c);
     write_reversals(t, c);
-    write_attempts(t, c);
+    if (!write_attempts(t, c))
+        return false;
     write_waiting_and_totals(t, c);
+    return true;
 }
 
 /* Outside of the chunk's transaction, because making a partition ends the transaction. */
@@ -312,6 +314,7 @@ static bool write_chunk(struct copy_target *target, struct copy_chunk *c)
     struct postgresql_target *t = self_of(target);
     struct copy_position to = c->end;
     struct buf position = {0};
+    bool good = true;
     if (c->count == 0)
         to = (struct copy_position){.section = c->section + 1};
     if (!make_partitions(t, c))
@@ -319,13 +322,15 @@ static bool write_chunk(struct copy_target *target, struct copy_chunk *c)
     pg_begin(&t->pg, false);
     switch (c->section) {
     case COPY_OBJECTS: write_objects(t, c); break;
-    case COPY_EVENTS: write_events(t, c); break;
+    case COPY_EVENTS: good = write_events(t, c); break;
     case COPY_REPORTS: write_reports(t, c); break;
     case COPY_BOOKS: write_books(t, c); break;
     case COPY_SECTION_END: UNREACHABLE();
     }
+    if (!good)
+        return failed(t);
     int moved = move_position(t, &to, &position);
-    bool good = pg_sync(&t->pg) == PG_OK;
+    good = pg_sync(&t->pg) == PG_OK;
     if (good && pg_int(pg_result(&t->pg, moved), 0, 0) != 1)
         good = pg_refuse(&t->pg, "another copy into this database is running");
     if (good) {

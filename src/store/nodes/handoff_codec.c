@@ -4,8 +4,8 @@
 
 #include "base/bytes.h"
 
-#define LAYOUT 1
-#define NUMBERS 7
+#define LAYOUT 2
+#define NUMBERS 9
 #define TEXTS 3
 #define ABSENT UINT64_MAX
 
@@ -37,6 +37,8 @@ void handoff_encode(struct buf *to, const struct event *e)
     put_number(to, (uint64_t)e->accepted_ms);
     put_number(to, (uint64_t)e->due_ms);
     put_number(to, e->app_no);
+    put_number(to, (uint64_t)e->revenue_micros);
+    put_number(to, (uint64_t)e->reward_micros);
     put_text(to, e->event_id);
     put_text(to, e->panelist_id);
     put_text(to, e->body);
@@ -89,6 +91,8 @@ bool handoff_decode(struct str *rest, struct event *ret)
         .accepted_ms = (int64_t)v[4],
         .due_ms = (int64_t)v[5],
         .app_no = (uint32_t)v[6],
+        .revenue_micros = (int64_t)v[7],
+        .reward_micros = (int64_t)v[8],
         .event_id = texts[0],
         .panelist_id = texts[1],
         .body = texts[2],

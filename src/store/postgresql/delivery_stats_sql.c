@@ -1,6 +1,4 @@
-/* The server counts the attempts, because only the server knows which attempts of a group are new:
- * first by endpoint, class and bucket, then into the columns of the rows of the endpoint and of the
- * account. A count of 0 is stored as NULL, which takes no space in the row. */
+/* A count of 0 is stored as NULL, which takes no space in the row. */
 #include "store/postgresql/delivery_stats_sql.h"
 
 #include <inttypes.h>
@@ -16,29 +14,59 @@
     " ON CONFLICT(step,slot,account_no,lane) DO UPDATE SET " ADD_ONE(ok)                           \
         DELIVERY_STATS_MORE_COLUMNS(ADD)
 
-/* A bucket goes by its upper bound; NULL: the attempt's duration is not measured. */
-#define OF_CLASS(name, number) ",sum(n) FILTER (WHERE class=" #number ")::bigint"
-#define OF_BUCKET(ms) ",sum(n) FILTER (WHERE bucket=" #ms ")::bigint"
-#define MEASURED(name, number)
-#define NO_BUCKET(name, number) " WHEN class=" #number " THEN NULL"
-#define BUCKET(ms) " WHEN duration_ms<=" #ms " THEN " #ms
-/* clang-format off */
-#define ADD_ATTEMPTS \
-    "WITH added AS (INSERT INTO attempt SELECT * FROM unnest($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,"\
-    "$12,$13)"
-#define AND_COUNT_THEM \
-    " RETURNING account_no,lane,at_ms,class,duration_ms),"\
-    "counted AS (SELECT at_ms/" NUMBER_AS_TEXT(DELIVERY_STATS_SLOT_MS) " AS slot,account_no,lane,"\
-    "class,CASE" LATENCY_OF_ATTEMPTS(MEASURED, NO_BUCKET) LATENCY_BOUNDS(BUCKET, LATENCY_NONE)\
-    " ELSE " NUMBER_AS_TEXT(LATENCY_LAST_MS) " END AS bucket,count(*) AS n"\
-    " FROM added GROUP BY 1,2,3,4,5)"\
-    "INSERT INTO delivery_stats AS d SELECT 1,slot,account_no,l"\
-    LATENCY_OF_ATTEMPTS(OF_CLASS, OF_CLASS) LATENCY_BOUNDS(OF_BUCKET, LATENCY_NONE)\
-    " FROM counted CROSS JOIN LATERAL (VALUES(lane),(0)) AS v(l) GROUP BY slot,account_no,l"\
-    " ORDER BY slot,account_no,l" ADD_TO_ROW
-/* clang-format on */
-const char pg_add_attempts[] = ADD_ATTEMPTS " ON CONFLICT DO NOTHING" AND_COUNT_THEM;
-const char pg_add_new_attempts[] = ADD_ATTEMPTS AND_COUNT_THEM;
+void pg_add_delivery_stats(struct pg *pg, struct pg_table *t, struct delivery_stats_rows *rows)
+{
+    if (rows->count == 0)
+        return;
+    delivery_stats_rows_end(rows);
+    table_begin(t, "lil"
+                   "llllllllllllllllllllllllllllll");
+    ASSERT(t->count == 3 + DELIVERY_STATS_COUNTS);
+    for (size_t i = 0; i < rows->count; i++) {
+        struct delivery_stats_row *r = &rows->items[i];
+        column_int(&t->columns[0], r->key.slot);
+        column_int(&t->columns[1], r->key.account_no);
+        column_int(&t->columns[2], (int64_t)r->key.lane);
+        for (size_t k = 0; k < DELIVERY_STATS_COUNTS; k++)
+            column_int_or_null(&t->columns[3 + k], *delivery_stats_column(&r->stats, k));
+    }
+    args_table(pg_args(pg), t);
+    pg_query_prepared(pg, "INSERT INTO delivery_stats AS d SELECT 1,u.* FROM unnest($1,$2,$3,$4,$5,"
+                          "$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22,$23,$24,"
+                          "$25,$26,$27,$28,$29,$30,$31,$32,$33) u" ADD_TO_ROW);
+}
+
+#define ADD_ATTEMPTS                                                                               \
+    "INSERT INTO attempt SELECT * FROM unnest($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13)"
+
+void pg_add_attempts(struct pg *pg, const struct pg_table *t)
+{
+    if (table_rows(t) == 0)
+        return;
+    args_table(pg_args(pg), t);
+    pg_query_prepared(pg, ADD_ATTEMPTS);
+}
+
+enum pg_fate pg_add_attempts_again(struct pg *pg, const struct pg_table *t,
+                                   struct delivery_stats_rows *count)
+{
+    if (table_rows(t) == 0)
+        return PG_OK;
+    args_table(pg_args(pg), t);
+    int at = pg_query(pg, ADD_ATTEMPTS " ON CONFLICT DO NOTHING RETURNING account_no,lane,at_ms,"
+                                       "class,duration_ms");
+    enum pg_fate fate = pg_sync(pg);
+    const PGresult *r = fate == PG_OK ? pg_result(pg, at) : NULL;
+    for (int i = 0; r && i < PQntuples(r); i++) {
+        struct attempt a = {
+            .at_ms = pg_int(r, i, 2),
+            .class = (enum attempt_class)pg_int(r, i, 3),
+            .duration_ms = (int32_t)pg_int(r, i, 4),
+        };
+        delivery_stats_rows_count(count, (uint32_t)pg_int(r, i, 0), (lane_no)pg_int(r, i, 1), &a);
+    }
+    return fate;
+}
 
 static void merge_step(struct pg *pg, int step, int64_t first)
 {

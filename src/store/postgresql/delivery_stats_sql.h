@@ -1,14 +1,18 @@
-/* Counts of attempts by endpoint (store/delivery_stats.h) in PostgreSQL. */
+/* Attempts, and counts of them by endpoint (store/delivery_stats.h), in PostgreSQL. */
 #pragma once
 
 #include "store/postgresql/postgresql_store.h"
 
-/* Adds attempts, columns in the table's order (pg_attempt_put), and counts only the new ones, so
- * that a group that is repeated after a commit in doubt counts once. Rows are locked in the order
- * of their keys, before those of row_changes.h. */
-extern const char pg_add_attempts[];
-/* The same for attempts that are new for sure: cheaper, and a repeated one is an error. */
-extern const char pg_add_new_attempts[];
+/* Adds attempts, rows of pg_attempt_put, that are new for sure: a repeated one is an error. The
+ * caller counts them. */
+void pg_add_attempts(struct pg *pg, const struct pg_table *t);
+/* Adds those that are new and counts them, so that a group that is repeated after a commit in doubt
+ * counts once. Ends the trip. */
+MUST_CHECK enum pg_fate pg_add_attempts_again(struct pg *pg, const struct pg_table *t,
+                                              struct delivery_stats_rows *count);
+/* Adds the counts to the rows of their slots, and to those of the accounts. The server locks them
+ * in the order of their keys. `t`: scratch. */
+void pg_add_delivery_stats(struct pg *pg, struct pg_table *t, struct delivery_stats_rows *rows);
 
 /* Merges old slots into longer ones and deletes the oldest; `now_ms` is of the retention clock. */
 MUST_CHECK enum pg_fate pg_merge_delivery_stats(struct pg *pg, int64_t now_ms);

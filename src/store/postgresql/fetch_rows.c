@@ -85,7 +85,7 @@ static enum pg_fate fetch_period(struct pg *pg, const struct fetch_key *keys, si
                                  enum fetch_lock lock, bool with_body, struct arena *arena,
                                  struct fetched *f)
 {
-    static const char *const locks[] = {"OFFSET 0", "FOR SHARE", "FOR UPDATE", "OFFSET 0"};
+    static const char *const locks[] = {"OFFSET 0", "FOR SHARE", "FOR UPDATE"};
     struct pg_table t = {0};
     struct buf body = {0};
     add_keys(&t, keys, count);
@@ -103,16 +103,11 @@ static enum pg_fate fetch_period(struct pg *pg, const struct fetch_key *keys, si
         pg,
         "SELECT %s FROM unnest($1,$2) AS u(a,n) CROSS JOIN LATERAL (SELECT * FROM"
         " event WHERE account_no=u.a AND event_no=u.n AND period=%d %s) AS e%s",
-        with_body             ? ROW_WITH_BODY
-        : lock == FETCH_TAKEN ? ROW_TAKEN
-                              : ROW_WITHOUT_BODY,
-        keys->period, locks[lock], buf_c(&body));
+        with_body ? ROW_WITH_BODY : ROW_WITHOUT_BODY, keys->period, locks[lock], buf_c(&body));
     buf_free(&body);
     enum pg_fate fate = pg_sync(pg);
-    for (int i = 0; fate == PG_OK && i < PQntuples(pg_result(pg, at)); i++) {
+    for (int i = 0; fate == PG_OK && i < PQntuples(pg_result(pg, at)); i++)
         keep_row(f, pg_result(pg, at), i, arena);
-        f->rows[f->count - 1].taken = lock == FETCH_TAKEN;
-    }
     return fate;
 }
 

@@ -23,9 +23,6 @@ enum fetch_lock {
     FETCH_UNLOCKED,
     FETCH_SHARED,
     FETCH_FOR_UPDATE,
-    /* this transaction has deleted their rows of `waiting`; the callbacks are read as they were
-     * before that: pending */
-    FETCH_TAKEN,
 };
 
 /* SQL: the period that an account's event is in; the arguments are SQL, too. NULL: no such event.

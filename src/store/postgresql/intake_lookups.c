@@ -31,23 +31,29 @@ static void ask_accounts(struct pg_intake *in)
     table_free(&t);
 }
 
-/* For each item its key, then its original's: the lowest bit of the number says which of the
- * two. */
+/* Each item's key and its original's: the lowest bit of the index says which of the two. */
 static void ask_keys(struct pg_intake *in)
 {
+    struct intake_key *keys = arena_alloc(in->arena, 2 * in->count * sizeof *keys);
     struct pg_table t = {0};
-    table_begin(&t, "liu");
+    size_t n = 0;
     for (size_t i = 0; i < in->count; i++) {
         const struct candidate *c = in->items[i].c;
-        column_int(&t.columns[0], (int64_t)i * 2);
-        column_int(&t.columns[1], c->terms->account_no);
-        column_key(&t.columns[2], c->key);
-        if (!acceptance_needs_original(c))
-            continue;
-        column_int(&t.columns[0], (int64_t)i * 2 + 1);
-        column_int(&t.columns[1], c->terms->account_no);
-        column_key(&t.columns[2],
-                   event_key(&in->s->identity.secret, c->terms->account_no, c->original_reward_id));
+        uint32_t account_no = c->terms->account_no;
+        keys[n++] = (struct intake_key){account_no, c->key, i * 2};
+        if (acceptance_needs_original(c))
+            keys[n++] = (struct intake_key){
+                account_no,
+                event_key(&in->s->identity.secret, account_no, c->original_reward_id),
+                i * 2 + 1,
+            };
+    }
+    qsort(keys, n, sizeof *keys, intake_key_compare);
+    table_begin(&t, "liu");
+    for (size_t i = 0; i < n; i++) {
+        column_int(&t.columns[0], (int64_t)keys[i].index);
+        column_int(&t.columns[1], keys[i].account_no);
+        column_key(&t.columns[2], keys[i].key);
     }
     args_table(pg_args(in->pg), &t);
     in->at_keys = pg_query_prepared(

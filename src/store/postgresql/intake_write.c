@@ -8,15 +8,16 @@
 
 #include <stdlib.h>
 
-static void write_events(struct pg_intake *in)
+static void write_events(struct pg_intake *in, bool usual)
 {
     struct pg_table *t = &in->side->table;
-    rows_insert_begin(t);
-    for (size_t i = 0; i < in->count; i++)
-        if (in->items[i].accepted)
-            rows_insert_add(t, &in->items[i].event, in->items[i].period, &in->items[i].life,
-                            in->items[i].once);
-    rows_insert_send(in->pg, t);
+    rows_insert_begin(t, usual);
+    for (size_t i = 0; i < in->count; i++) {
+        const struct intake_item *item = &in->items[i];
+        if (item->accepted && row_is_usual(&item->event, item->once) == usual)
+            rows_insert_add(t, &item->event, item->period, &item->life, item->once, usual);
+    }
+    rows_insert_send(in->pg, t, usual);
 }
 
 static void write_bodies(struct pg_intake *in)
@@ -40,19 +41,25 @@ static void write_bodies(struct pg_intake *in)
 
 static void write_keys(struct pg_intake *in)
 {
+    struct intake_key *keys = arena_alloc(in->arena, in->count * sizeof *keys);
     struct pg_table *t = &in->side->table;
-    table_begin(t, "iull");
+    size_t n = 0;
     for (size_t i = 0; i < in->count; i++) {
         const struct event *e = &in->items[i].event;
-        if (!in->items[i].accepted)
-            continue;
-        column_int(&t->columns[0], e->account_no);
-        column_key(&t->columns[1], e->key);
+        if (in->items[i].accepted)
+            keys[n++] = (struct intake_key){e->account_no, e->key, i};
+    }
+    if (n == 0)
+        return;
+    qsort(keys, n, sizeof *keys, intake_key_compare);
+    table_begin(t, "iull");
+    for (size_t i = 0; i < n; i++) {
+        const struct event *e = &in->items[keys[i].index].event;
+        column_int(&t->columns[0], keys[i].account_no);
+        column_key(&t->columns[1], keys[i].key);
         column_int(&t->columns[2], (int64_t)e->content);
         column_int(&t->columns[3], (int64_t)e->event_no);
     }
-    if (table_rows(t) == 0)
-        return;
     args_table(pg_args(in->pg), t);
     pg_query_prepared(in->pg, "INSERT INTO event_key SELECT * FROM unnest($1,$2,$3,$4)");
 }
@@ -78,8 +85,7 @@ static void write_reversals(struct pg_intake *in)
 
 /* --- accounts --------------------------------------------------------------------------------- */
 
-/* Writes the accounts' last numbers, the first number in each period, and which account each app is
- * in. */
+/* The accounts' last numbers. */
 static void write_accounts(struct pg_intake *in)
 {
     struct pg_table *t = &in->side->table;
@@ -96,27 +102,54 @@ static void write_accounts(struct pg_intake *in)
                       "UPDATE account a SET last_event_no=u.n,last_accepted_ms=u.l,period=u.p"
                       " FROM unnest($1,$2,$3,$4) AS u(a,n,l,p) WHERE a.account_no=u.a"
                       " AND a.last_event_no<u.n");
-    table_begin(t, "ilil");
+}
+
+/* The first number of an account in each of its periods. */
+static void write_periods(struct pg_intake *in)
+{
+    struct pg_table *t = &in->side->table;
+    table_begin(t, "ili");
     for (size_t i = 0; i < in->count; i++) {
         const struct intake_item *item = &in->items[i];
-        bool same = i > 0 && in->items[i - 1].accepted &&
-                    in->items[i - 1].event.app_no == item->event.app_no &&
-                    in->items[i - 1].period == item->period;
-        if (!item->accepted || same)
+        if (!item->begins_period)
             continue;
         column_int(&t->columns[0], item->event.account_no);
         column_int(&t->columns[1], (int64_t)item->event.event_no);
         column_int(&t->columns[2], item->period);
-        column_int(&t->columns[3], item->event.app_no);
     }
     if (table_rows(t) == 0)
         return;
     args_table(pg_args(in->pg), t);
-    pg_query_prepared(
-        in->pg, "WITH u AS (SELECT * FROM unnest($1,$2,$3,$4) AS v(a,n,p,app)), w AS ("
-                "INSERT INTO app SELECT DISTINCT app,a FROM u ORDER BY 1 ON CONFLICT DO NOTHING)"
-                "INSERT INTO account_period SELECT a,min(n),p FROM u WHERE NOT EXISTS(SELECT FROM"
-                " account_period q WHERE q.account_no=u.a AND q.period=u.p) GROUP BY a,p");
+    pg_query_prepared(in->pg, "INSERT INTO account_period SELECT * FROM unnest($1,$2,$3)");
+}
+
+static int by_app(const void *a, const void *b)
+{
+    const struct event *x = *(const struct event *const *)a, *y = *(const struct event *const *)b;
+    return (x->app_no > y->app_no) - (x->app_no < y->app_no);
+}
+
+/* Which account each app is in. */
+static void write_apps(struct pg_intake *in)
+{
+    const struct event **events = arena_alloc(in->arena, in->count * sizeof(struct event *));
+    struct pg_table *t = &in->side->table;
+    size_t n = 0;
+    for (size_t i = 0; i < in->count; i++)
+        if (in->items[i].accepted)
+            events[n++] = &in->items[i].event;
+    if (n == 0)
+        return;
+    qsort(events, n, sizeof(struct event *), by_app);
+    table_begin(t, "li");
+    for (size_t i = 0; i < n; i++) {
+        if (i > 0 && events[i - 1]->app_no == events[i]->app_no)
+            continue;
+        column_int(&t->columns[0], events[i]->app_no);
+        column_int(&t->columns[1], events[i]->account_no);
+    }
+    args_table(pg_args(in->pg), t);
+    pg_query_prepared(in->pg, "INSERT INTO app SELECT * FROM unnest($1,$2) ON CONFLICT DO NOTHING");
 }
 
 /* --- reports ---------------------------------------------------------------------------------- */
@@ -211,22 +244,36 @@ static void write_reports(struct pg_intake *in)
 
 /* --- callbacks -------------------------------------------------------------------------------- */
 
+/* The order of the key of `waiting`. */
 static int by_lane(const void *a, const void *b)
 {
-    const struct event *x = *(const struct event *const *)a, *y = *(const struct event *const *)b;
+    const struct event *x = &(*(struct intake_item *const *)a)->event;
+    const struct event *y = &(*(struct intake_item *const *)b)->event;
     lane_no in_x = lane_of(x->app_no, x->lane), in_y = lane_of(y->app_no, y->lane);
+    if (x->account_no != y->account_no)
+        return x->account_no < y->account_no ? -1 : 1;
     if (in_x != in_y)
         return in_x < in_y ? -1 : 1;
     return (x->event_no > y->event_no) - (x->event_no < y->event_no);
 }
 
-/* Hands callbacks over to the nodes of their lanes, lane by lane. */
+static struct intake_item **accepted_by_lane(struct pg_intake *in, size_t *ret_count)
+{
+    struct intake_item **accepted = arena_alloc(in->arena, in->count * sizeof(void *) + 1);
+    *ret_count = 0;
+    for (size_t i = 0; i < in->count; i++)
+        if (in->items[i].accepted)
+            accepted[(*ret_count)++] = &in->items[i];
+    if (*ret_count > 0)
+        qsort(accepted, *ret_count, sizeof(void *), by_lane);
+    return accepted;
+}
+
+/* Hands callbacks, ordered by lane, over to the nodes of their lanes. */
 static void hand_over(struct pg_intake *in, const struct event **events, size_t count)
 {
     struct pg_table *t = &in->side->handover;
     handover_begin(t);
-    if (count > 0)
-        qsort(events, count, sizeof(struct event *), by_lane);
     for (size_t first = 0, end; first < count; first = end) {
         for (end = first + 1; end < count && events[end]->app_no == events[first]->app_no &&
                               events[end]->lane == events[first]->lane;
@@ -241,13 +288,12 @@ static void write_callbacks(struct pg_intake *in)
 {
     struct changes *ch = &in->side->changes;
     const struct event **elsewhere = arena_alloc(in->arena, in->count * sizeof(struct event *));
-    size_t elsewhere_count = 0;
+    size_t elsewhere_count = 0, count;
+    struct intake_item **accepted = accepted_by_lane(in, &count);
     changes_begin(ch);
-    for (size_t i = 0; i < in->count; i++) {
-        struct intake_item *item = &in->items[i];
+    for (size_t i = 0; i < count; i++) {
+        struct intake_item *item = accepted[i];
         const struct event *e = &item->event;
-        if (!item->accepted)
-            continue;
         ch->added.accepted++;
         books_owe(&ch->books, e, e->state);
         if (item->life.wait == WAIT_NOT)
@@ -268,7 +314,10 @@ static void write_callbacks(struct pg_intake *in)
 void pg_intake_write(struct pg_intake *in)
 {
     write_accounts(in);
-    write_events(in);
+    write_periods(in);
+    write_apps(in);
+    write_events(in, true);
+    write_events(in, false);
     write_bodies(in);
     write_keys(in);
     write_reversals(in);

@@ -7,13 +7,12 @@
 #define CONTENT_BYTES 8u
 #define NUMBER_BYTES (KEY_EVENT_NO_BITS / 8u)
 #define ENTRY_BYTES (KEY_BYTES + CONTENT_BYTES + NUMBER_BYTES)
+_Static_assert(KEY_BYTES *KEY_PAGE_MOST == 1056, "KEYS_OF_FULL_PAGE");
 
 int packed_key_compare(const void *a, const void *b)
 {
     const struct packed_key *x = a, *y = b;
-    if (x->key.hi != y->key.hi)
-        return x->key.hi < y->key.hi ? -1 : 1;
-    return (x->key.lo > y->key.lo) - (x->key.lo < y->key.lo);
+    return key128_compare(x->key, y->key);
 }
 
 static void add_number(struct buf *page, uint64_t number, size_t bytes)

@@ -29,12 +29,14 @@ size_t key_page_read(struct str page, struct packed_key *ret);
  * and one row or none. The arguments are SQL, too. A key is in one of both tables; one statement
  * looks into both, so it cannot miss a key that is being packed. A page's keys are searched as
  * bytes: a match that does not begin where a key begins would be 16 equal bytes of hashes by
- * chance. */
+ * chance. What a full page has behind its keys is not searched. */
 #define FIND_KEY(account_no, key)                                                                  \
     "(" ROW_OF_KEY(account_no, key) " UNION ALL SELECT " PACKED_CONTENT "," PACKED_EVENT_NO        \
                                     " FROM (SELECT l.keys,position(uuid_send(" key                 \
-                                    ") IN l.keys) AS at FROM (" PAGE_OF_KEY(                       \
-                                        account_no, key) ") l) p WHERE p.at%16=1)"
+                                    ") IN substr(l.keys,1," KEYS_OF_FULL_PAGE                      \
+                                    ")) AS at FROM (" PAGE_OF_KEY(account_no,                      \
+                                                                  key) ") l) p WHERE p.at%16=1)"
+#define KEYS_OF_FULL_PAGE "1056" /* bytes: KEY_PAGE_MOST keys */
 #define ROW_OF_KEY(account_no, key)                                                                \
     "SELECT f.content,f.event_no FROM event_key f WHERE f.account_no=" account_no " AND "          \
     "f.key=" key

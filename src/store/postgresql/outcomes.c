@@ -118,8 +118,9 @@ static void take_outcome(struct outcomes_recording *rec, const struct outcome *o
 
 /* --- attempts --------------------------------------------------------------------------------- */
 
-static void write_attempts(struct outcomes_recording *rec)
+static enum pg_fate write_attempts(struct outcomes_recording *rec)
 {
+    struct delivery_stats_rows *stats = &rec->side->changes.stats;
     struct pg_table *t = &rec->side->table;
     table_begin(t, ATTEMPT_TYPES);
     for (size_t i = 0; i < rec->count; i++) {
@@ -130,12 +131,15 @@ static void write_attempts(struct outcomes_recording *rec)
             continue;
         if (touched->row->erased)
             attempt_erase(&a);
-        pg_attempt_put(t->columns, &touched->row->event, &a, &rec->side->packer);
+        const struct event *e = &touched->row->event;
+        pg_attempt_put(t->columns, e, &a, &rec->side->packer);
+        if (!rec->is_repeated)
+            delivery_stats_rows_count(stats, e->account_no, lane_of(e->app_no, e->lane), &a);
     }
-    if (table_rows(t) == 0)
-        return;
-    args_table(pg_args(rec->pg), t);
-    pg_query_prepared(rec->pg, rec->is_repeated ? pg_add_attempts : pg_add_new_attempts);
+    if (rec->is_repeated)
+        return pg_add_attempts_again(rec->pg, t, stats);
+    pg_add_attempts(rec->pg, t);
+    return PG_OK;
 }
 
 /* --- the group -------------------------------------------------------------------------------- */
@@ -213,7 +217,7 @@ static int by_callback(const void *a, const void *b)
  * outcome (pg_row.h). */
 static bool is_first_delivery(const struct outcome *o)
 {
-    return o->once_due_ms && o->has_attempt && o->attempt.number == 1 &&
+    return o->once.due_ms && o->has_attempt && o->attempt.number == 1 &&
            o->state == CALLBACK_DELIVERED && o->reason == REASON_NONE && o->resend_no == 0;
 }
 
@@ -222,21 +226,10 @@ static struct fetch_key key_of(const struct outcome *o)
     return (struct fetch_key){o->account_no, o->event_no, FETCH_PERIOD_UNKNOWN};
 }
 
-/* Fetches the rows that an answer names: account, number, period. */
-static enum pg_fate fetch_answered(struct outcomes_recording *rec, const PGresult *r,
-                                   enum fetch_lock lock, struct fetched *ret)
-{
-    size_t n = (size_t)PQntuples(r);
-    struct fetch_key *keys = arena_alloc(rec->arena, n * sizeof *keys + 1);
-    for (size_t i = 0; i < n; i++)
-        keys[i] = (struct fetch_key){(uint32_t)pg_int(r, (int)i, 0), (uint64_t)pg_int(r, (int)i, 1),
-                                     (int32_t)pg_int(r, (int)i, 2)};
-    return fetch_rows(rec->pg, keys, n, lock, false, rec->arena, ret);
-}
-
-/* Deletes the rows of `waiting` of callbacks whose events' rows are written once, and then reads
- * the events without a lock: nobody changes such a callback without its row of `waiting`. Callbacks
- * that have changed since they were handed out are not among the result. */
+/* Deletes the rows of `waiting` of callbacks whose events' rows are written once. Those need not be
+ * read: the outcome tells what they say, and nobody changes such a callback without its row of
+ * `waiting`. Callbacks that have changed since they were handed out are not among the result.
+ * firsts: ordered by callback. */
 static enum pg_fate take_waiting(struct outcomes_recording *rec, struct outcome **firsts,
                                  size_t count, struct fetched *ret)
 {
@@ -245,7 +238,7 @@ static enum pg_fate take_waiting(struct outcomes_recording *rec, struct outcome 
     for (size_t i = 0; i < count; i++) {
         column_int(&t->columns[0], firsts[i]->account_no);
         column_int(&t->columns[1], (int64_t)firsts[i]->lane);
-        column_int(&t->columns[2], firsts[i]->once_due_ms);
+        column_int(&t->columns[2], firsts[i]->once.due_ms);
         column_int(&t->columns[3], (int64_t)firsts[i]->event_no);
     }
     args_table(pg_args(rec->pg), t);
@@ -256,7 +249,18 @@ static enum pg_fate take_waiting(struct outcomes_recording *rec, struct outcome 
     enum pg_fate fate = pg_sync(rec->pg);
     if (fate != PG_OK)
         return fate;
-    return fetch_answered(rec, pg_result(rec->pg, at), FETCH_TAKEN, ret);
+    const PGresult *r = pg_result(rec->pg, at);
+    ret->rows = arena_alloc(rec->arena, (size_t)PQntuples(r) * sizeof *ret->rows + 1);
+    for (int i = 0; i < PQntuples(r); i++) {
+        struct outcome key = {.account_no = (uint32_t)pg_int(r, i, 0),
+                              .event_no = (uint64_t)pg_int(r, i, 1)};
+        struct outcome *const *o =
+            bsearch(&(struct outcome *){&key}, firsts, count, sizeof *firsts, by_callback);
+        ASSERT(o);
+        pg_row_take(*o, (int32_t)pg_int(r, i, 2), &ret->rows[ret->count++]);
+    }
+    fetched_sort(ret);
+    return PG_OK;
 }
 
 static void join_rows(struct fetched *to, const struct fetched *more)
@@ -331,7 +335,13 @@ static enum pg_fate fetch_reversals(struct outcomes_recording *rec)
     enum pg_fate fate = pg_sync(rec->pg);
     if (fate != PG_OK)
         return fate;
-    return fetch_answered(rec, pg_result(rec->pg, at), FETCH_FOR_UPDATE, &rec->reversals);
+    const PGresult *r = pg_result(rec->pg, at);
+    size_t n = (size_t)PQntuples(r);
+    struct fetch_key *keys = arena_alloc(rec->arena, n * sizeof *keys + 1);
+    for (size_t i = 0; i < n; i++)
+        keys[i] = (struct fetch_key){(uint32_t)pg_int(r, (int)i, 0), (uint64_t)pg_int(r, (int)i, 1),
+                                     (int32_t)pg_int(r, (int)i, 2)};
+    return fetch_rows(rec->pg, keys, n, FETCH_FOR_UPDATE, false, rec->arena, &rec->reversals);
 }
 
 /* Fetches the originals that decide whether a resent reversal must wait. */
@@ -411,7 +421,9 @@ static enum pg_fate write_all(struct outcomes_recording *rec)
     enum pg_fate fate = owe(rec, owed, n);
     if (fate != PG_OK)
         return fate;
-    write_attempts(rec);
+    fate = write_attempts(rec);
+    if (fate != PG_OK)
+        return fate;
     changes_send(&rec->side->changes, rec->pg);
     return pg_sync_commit(rec->s, rec->pg);
 }

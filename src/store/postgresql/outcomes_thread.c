@@ -212,14 +212,16 @@ static void retry_aside(struct recorder *rec)
                     LOG_STR("why", buf_str(&rec->s->outcomes.pg.why)));
 }
 
-/* With several nodes groups are small, and each transaction has a fixed cost for the server. Nobody
- * waits for outcomes, so a small group waits for more, for as long as the last transaction took: a
- * busy server gets fewer, larger groups. The wait is bounded, because a callback whose outcome is
- * lost with a node is sent again. A single node has large groups under load anyway. */
+/* Each transaction has a fixed cost for the server, and neighbouring outcomes share rows of the
+ * books and of the counts of attempts. Nobody waits for outcomes, so a small group waits for more,
+ * for as long as the last transaction took: a busy server gets fewer, larger groups. The wait is
+ * bounded, because a callback whose outcome is lost with a node is sent again. */
 static void gather(struct postgresql_store *s, struct request_list *todo, int64_t took_us)
 {
     bool alone = atomic_load(&s->nodes.alive) < 2;
-    if (alone || !request_list_is_outcomes(todo) || weigh(todo) >= PG_GROUP_OUTCOMES_ENOUGH)
+    size_t least = alone ? PG_GROUP_OUTCOMES_OF_BUSY : 0;
+    size_t n = request_list_is_outcomes(todo) ? weigh(todo) : PG_GROUP_OUTCOMES_ENOUGH;
+    if (n < least || n >= PG_GROUP_OUTCOMES_ENOUGH)
         return;
     int64_t wait_us = took_us < PG_GATHER_MOST_US ? took_us : PG_GATHER_MOST_US;
     queue_wait_batch(&s->to_outcomes, timing_now_us() + wait_us);

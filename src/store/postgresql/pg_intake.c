@@ -47,6 +47,14 @@ size_t pg_intake_first(const struct idmap *map, uint64_t hash)
     return first ? (size_t)*first : 0;
 }
 
+int intake_key_compare(const void *a, const void *b)
+{
+    const struct intake_key *x = a, *y = b;
+    if (x->account_no != y->account_no)
+        return x->account_no < y->account_no ? -1 : 1;
+    return key128_compare(x->key, y->key);
+}
+
 static struct intake_item *earlier_with_key(struct pg_intake *in, uint32_t account_no,
                                             struct key128 key)
 {
@@ -181,7 +189,8 @@ static void accept(struct pg_intake *in, struct intake_item *item,
     a->last_event_no = e->event_no;
     a->last_accepted_ms = e->accepted_ms;
     int32_t period = pg_period_of_day(clock_day(e->accepted_ms));
-    if (period > a->period)
+    item->begins_period = period > a->period;
+    if (item->begins_period)
         a->period = period; /* never back: numbers must be in the order of periods */
     item->period = a->period;
     payload_fix(e, item->c, &in->body);

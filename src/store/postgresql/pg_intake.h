@@ -43,6 +43,7 @@ struct intake_item {
     struct callback_life life; /* of its callback, if accepted */
     bool once;                 /* its row is written once (pg_row.h) */
     int32_t period;
+    bool begins_period;                 /* it is the first of its account in its period */
     bool first_start, first_live_start; /* of its panelist, at its client on its day */
     struct event event;                 /* if accepted */
     /* index + 1 of the next earlier item in a chain */
@@ -67,6 +68,15 @@ struct pg_intake {
     struct buf body;                                  /* scratch for printing */
     int at_accounts, at_keys, at_payments, at_starts; /* statements of the first trip; -1: none */
 };
+
+/* A key of an item, or of its original, to be put in the order of the server's indexes: neighbours
+ * share pages there, which the server has in its processor's caches then. */
+struct intake_key {
+    uint32_t account_no;
+    struct key128 key;
+    size_t index; /* the caller's */
+};
+int intake_key_compare(const void *a, const void *b); /* for qsort: by account, then key */
 
 /* Puts an item in front of the chain of its hash; the first of a chain, index + 1. */
 void pg_intake_chain(struct idmap *map, uint64_t hash, size_t index, size_t *next);

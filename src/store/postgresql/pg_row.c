@@ -81,6 +81,26 @@ void pg_row_read(const PGresult *r, int at, struct pg_row *ret)
         s->life = life_once(e, e->state == CALLBACK_DELIVERED, due_ms);
 }
 
+void pg_row_take(const struct outcome *o, int32_t period, struct pg_row *ret)
+{
+    struct event e = {
+        .account_no = o->account_no,
+        .event_no = o->event_no,
+        .app_no = lane_app_no(o->lane),
+        .lane = lane_kind_of(o->lane),
+        .type = o->once.type,
+        .is_test = o->once.is_test,
+        .occurred_ms = o->once.occurred_ms,
+        .accepted_ms = o->once.accepted_ms,
+        .revenue_micros = o->once.revenue_micros,
+        .reward_micros = o->once.reward_micros,
+        .event_id = o->once.event_id,
+        .state = CALLBACK_PENDING,
+    };
+    *ret = (struct pg_row){.event = e, .period = period, .once = true, .taken = true};
+    ret->callback.life = life_once(&e, false, o->once.due_ms);
+}
+
 void pg_row_deliver_once(struct pg_row *row)
 {
     row->event.state = CALLBACK_DELIVERED;
@@ -190,8 +210,8 @@ void pg_row_show(struct pg_row *row, struct arena *arena, struct callback_row *r
 
 /* --- new rows --------------------------------------------------------------------------------- */
 
-struct pg_column *rows_add_first(struct pg_column *c, const struct event *e, int32_t period,
-                                 const struct callback_life *life, bool once)
+static struct pg_column *add_usual(struct pg_column *c, const struct event *e, int32_t period,
+                                   const struct callback_life *life, bool once)
 {
     bool is_due_at_acceptance = once && life->place.due_ms == e->accepted_ms;
     column_int(c++, e->account_no);
@@ -208,22 +228,29 @@ struct pg_column *rows_add_first(struct pg_column *c, const struct event *e, int
     column_int(c++, clock_day(e->occurred_ms));
     column_int(c++, e->revenue_micros);
     column_int(c++, e->reward_micros);
-    column_int_or_null(c++, e->offer_id);
-    column_int_or_null(c++, (int64_t)e->original_no);
     column_str(c++, e->event_id);
     column_str(c++, e->panelist_id);
     column_str(c++, e->session_id);
     column_str(c++, e->mid);
+    column_int_or_null(c++, e->signature_offset);
+    column_int(c++, once ? ROW_STATE_ONCE : (int64_t)e->state);
+    column_int_or_null(c++, is_due_at_acceptance ? 0 : life->place.due_ms);
+    return c;
+}
+
+struct pg_column *rows_add_first(struct pg_column *c, const struct event *e, int32_t period,
+                                 const struct callback_life *life, bool once)
+{
+    c = add_usual(c, e, period, life, once);
+    column_int_or_null(c++, e->offer_id);
+    column_int_or_null(c++, (int64_t)e->original_no);
     column_str(c++, e->offer_title);
     column_str(c++, e->offer_goal_id);
     column_str(c++, e->original_reward_id);
     column_str(c++, e->reason);
-    column_int_or_null(c++, e->signature_offset);
     column_int_or_null(c++, e->cap);
-    column_int(c++, once ? ROW_STATE_ONCE : (int64_t)e->state);
     column_int_or_null(c++, e->reason_skipped);
     column_int_or_null(c++, once ? WAIT_NOT : life->wait);
-    column_int_or_null(c++, is_due_at_acceptance ? 0 : life->place.due_ms);
     return c;
 }
 
@@ -235,25 +262,35 @@ void rows_add_counted(struct pg_column *c, enum callback_state state, unsigned c
         column_int(c, counted);
 }
 
-void rows_insert_begin(struct pg_table *t)
+bool row_is_usual(const struct event *e, bool once)
 {
-    table_begin(t, ROW_FIRST_TYPES);
+    return once && !e->offer_id && !e->original_no && !e->offer_title.p && !e->offer_goal_id.p &&
+           !e->original_reward_id.p && !e->reason.p && !e->cap && !e->reason_skipped;
+}
+
+void rows_insert_begin(struct pg_table *t, bool usual)
+{
+    table_begin(t, usual ? ROW_USUAL_TYPES : ROW_FIRST_TYPES);
 }
 
 void rows_insert_add(struct pg_table *t, const struct event *e, int32_t period,
-                     const struct callback_life *life, bool once)
+                     const struct callback_life *life, bool once, bool usual)
 {
-    struct pg_column *c = rows_add_first(t->columns, e, period, life, once);
+    struct pg_column *c = usual ? add_usual(t->columns, e, period, life, once)
+                                : rows_add_first(t->columns, e, period, life, once);
     ASSERT(c == t->columns + t->count);
 }
 
-void rows_insert_send(struct pg *pg, const struct pg_table *t)
+#define UNNEST_21                                                                                  \
+    "unnest($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21"
+void rows_insert_send(struct pg *pg, const struct pg_table *t, bool usual)
 {
     if (table_rows(t) == 0)
         return;
     args_table(pg_args(pg), t);
     pg_query_prepared(
-        pg, "INSERT INTO event(" ROW_FIRST_COLUMNS ") SELECT * FROM unnest("
-            "$1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22,"
-            "$23,$24,$25,$26,$27,$28,$29,$30)");
+        pg, usual ? "INSERT INTO event(" ROW_USUAL_COLUMNS ") SELECT * FROM " UNNEST_21 ")"
+                  : "INSERT INTO event(" ROW_FIRST_COLUMNS ") SELECT * FROM " UNNEST_21
+                    ",$22,$23,$24,$25,$26,$27,$28,$29,$30)");
 }
+#undef UNNEST_21

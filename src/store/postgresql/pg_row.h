@@ -80,11 +80,12 @@ struct pg_row {
 #define ROW_WITH_BODY ROW_COLUMNS(ROW_STATE) ",b.body"
 #define ROW_BODY_JOIN                                                                              \
     " LEFT JOIN body b ON b.account_no=e.account_no AND b.event_no=e.event_no AND b.period="
-#define ROW_TAKEN ROW_COLUMNS("1") ",NULL::bytea"
 #define ROW_WITHOUT_BODY ROW_COLUMNS(ROW_STATE) ",NULL::bytea"
 #define ROW_OF_MANY ROW_COLUMNS(ROW_STATE_OF_MANY) ",NULL::bytea"
 
 void pg_row_read(const PGresult *r, int at, struct pg_row *ret);
+/* A row written once whose row of `waiting` this transaction has deleted, as it was before that. */
+void pg_row_take(const struct outcome *o, int32_t period, struct pg_row *ret);
 /* A row written once whose first attempt has been recorded meanwhile. */
 void pg_row_deliver_once(struct pg_row *row);
 /* Whether a row written once says all about the callback, as it is now. */
@@ -113,19 +114,25 @@ void pg_attempt_put(struct pg_column *columns, const struct event *e, const stru
 
 /* The first columns of a row to write, and their types (arrays.h); returns the next column. once:
  * the row is written once, for which pg_row_is_once must hold. */
-#define ROW_FIRST_TYPES "iliiissbsllillllttttttttissssl"
-#define ROW_FIRST_COLUMNS                                                                          \
+#define ROW_USUAL_TYPES "iliiissbsllillttttisl"
+#define ROW_USUAL_COLUMNS                                                                          \
     "account_no,event_no,period,app_no,client_no,type,lane,is_test,reward_decimals,occurred_ms,"   \
-    "accepted_ms,day,revenue_micros,reward_micros,offer_id,original_no,event_id,panelist_id,"      \
-    "session_id,mid,offer_title,offer_goal_id,original_reward_id,reason_text,signature_offset,"    \
-    "cap,state,reason,wait,due_ms"
+    "accepted_ms,day,revenue_micros,reward_micros,event_id,panelist_id,session_id,mid,"            \
+    "signature_offset,state,due_ms"
+#define ROW_FIRST_TYPES ROW_USUAL_TYPES "llttttsss"
+#define ROW_FIRST_COLUMNS                                                                          \
+    ROW_USUAL_COLUMNS ",offer_id,original_no,offer_title,offer_goal_id,original_reward_id,"        \
+                      "reason_text,cap,reason,wait"
 struct pg_column *rows_add_first(struct pg_column *c, const struct event *e, int32_t period,
                                  const struct callback_life *life, bool once);
 /* The column `counted`: NULL if it is what the state says. */
 void rows_add_counted(struct pg_column *c, enum callback_state state, unsigned counted);
 
-/* Adds a new event's row to a table begun by rows_insert_begin. */
-void rows_insert_begin(struct pg_table *t);
+/* Whether the row of a new event has NULL in all columns behind the usual ones. Most have, and what
+ * a statement unnests costs the server by column: so there are two statements. */
+bool row_is_usual(const struct event *e, bool once);
+/* Adds a new event's row to a table begun by rows_insert_begin; usual: of all rows of the table. */
+void rows_insert_begin(struct pg_table *t, bool usual);
 void rows_insert_add(struct pg_table *t, const struct event *e, int32_t period,
-                     const struct callback_life *life, bool once);
-void rows_insert_send(struct pg *pg, const struct pg_table *t);
+                     const struct callback_life *life, bool once, bool usual);
+void rows_insert_send(struct pg *pg, const struct pg_table *t, bool usual);

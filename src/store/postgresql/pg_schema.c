@@ -29,9 +29,7 @@ static const char *const version_1[] = {
     "CREATE TABLE total(account_no int PRIMARY KEY, pending bigint NOT NULL,"
     " delivered bigint NOT NULL, dead bigint NOT NULL) WITH (fillfactor=50)",
     "CREATE TABLE event_key(account_no int, key uuid, content bigint NOT NULL,"
-    " event_no bigint NOT NULL, PRIMARY KEY(account_no,key)) PARTITION BY HASH(account_no)",
-    "DO $$ BEGIN FOR i IN 0..15 LOOP EXECUTE format('CREATE TABLE event_key_%s PARTITION OF"
-    " event_key FOR VALUES WITH (MODULUS 16, REMAINDER %s)', i, i); END LOOP; END $$",
+    " event_no bigint NOT NULL, PRIMARY KEY(account_no,key))",
     /* Most keys, packed (key_page.h). PLAIN: hashes cannot be compressed, and stay in the row. */
     "CREATE TABLE key_page(account_no int, first uuid, keys bytea NOT NULL,"
     " PRIMARY KEY(account_no,first))",

@@ -5,6 +5,7 @@
 #include "store/postgresql/row_changes.h"
 
 #include "base/alloc.h"
+#include "store/postgresql/delivery_stats_sql.h"
 #include "store/postgresql/pg_schema.h"
 
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 void changes_begin(struct changes *ch)
 {
     books_clear(&ch->books);
+    delivery_stats_rows_clear(&ch->stats);
     ch->row_count = ch->total_count = ch->final_late_count = 0;
     table_begin(&ch->dropped, "illl");
     table_begin(&ch->waiting, "illlilbb");
@@ -20,6 +22,7 @@ void changes_begin(struct changes *ch)
 void changes_free(struct changes *ch)
 {
     books_free(&ch->books);
+    delivery_stats_rows_free(&ch->stats);
     free(ch->rows);
     free(ch->totals);
     free(ch->final_late);
@@ -303,6 +306,7 @@ static void send_final_late(struct changes *ch, struct pg *pg)
 
 void changes_send(struct changes *ch, struct pg *pg)
 {
+    pg_add_delivery_stats(pg, &ch->scratch, &ch->stats);
     send_rows(ch, pg);
     send_waiting(ch, pg);
     send_books(ch, pg);

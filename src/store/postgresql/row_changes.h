@@ -3,6 +3,7 @@
 #pragma once
 
 #include "store/books.h"
+#include "store/delivery_stats.h"
 #include "store/postgresql/pg_row.h"
 
 struct changed_row {
@@ -29,8 +30,9 @@ struct pg_counts {
 };
 
 struct changes {
-    struct pg_counts added; /* by the whole transaction */
-    struct books books;     /* the sums to add to the books */
+    struct pg_counts added;           /* by the whole transaction */
+    struct books books;               /* the sums to add to the books */
+    struct delivery_stats_rows stats; /* the attempts to add to the counts */
     struct changed_row *rows;
     size_t row_count, row_capacity;
     struct changed_total *totals;
