@@ -360,7 +360,7 @@ plant("first_delivery_without_money", "written once", "the books of what is reco
 plant("first_delivery_of_no_type", "written once", "a reversal stays held back when its original's row is not read",
       "src/store/postgresql/pg_row.c", ".type = o->once.type,", ".type = EVENT_SURVEY_COMPLETED,", ON_POSTGRESQL)
 plant("usual_row_with_a_cap", "written once", "a payment that the cap counts is stored as one that it does not",
-      "src/store/postgresql/pg_row.c", " && !e->cap && !e->reason_skipped;", " && !e->reason_skipped;",
+      "src/store/postgresql/pg_row.c", "!e->cap && !e->reason_skipped;", "!e->reason_skipped;",
       ON_POSTGRESQL)
 plant("period_begins_unsaid", "written once", "an account's second period has no first number",
       "src/store/postgresql/intake_write.c", "if (!item->begins_period)",

@@ -14,7 +14,7 @@ static void write_events(struct pg_intake *in, bool usual)
     rows_insert_begin(t, usual);
     for (size_t i = 0; i < in->count; i++) {
         const struct intake_item *item = &in->items[i];
-        if (item->accepted && row_is_usual(&item->event, item->once) == usual)
+        if (item->accepted && row_is_usual(&item->event, &item->life, item->once) == usual)
             rows_insert_add(t, &item->event, item->period, &item->life, item->once, usual);
     }
     rows_insert_send(in->pg, t, usual);

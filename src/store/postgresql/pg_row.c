@@ -262,10 +262,11 @@ void rows_add_counted(struct pg_column *c, enum callback_state state, unsigned c
         column_int(c, counted);
 }
 
-bool row_is_usual(const struct event *e, bool once)
+bool row_is_usual(const struct event *e, const struct callback_life *life, bool once)
 {
-    return once && !e->offer_id && !e->original_no && !e->offer_title.p && !e->offer_goal_id.p &&
-           !e->original_reward_id.p && !e->reason.p && !e->cap && !e->reason_skipped;
+    return (once || life->wait == WAIT_NOT) && !e->offer_id && !e->original_no &&
+           !e->offer_title.p && !e->offer_goal_id.p && !e->original_reward_id.p && !e->reason.p &&
+           !e->cap && !e->reason_skipped;
 }
 
 void rows_insert_begin(struct pg_table *t, bool usual)
