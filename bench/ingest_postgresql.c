@@ -41,10 +41,10 @@ static const struct {
     [ACCOUNT] = {"account", "illi",
                  "UPDATE account a SET last_event_no=u.n,last_accepted_ms=u.l,period=u.p FROM"
                  " unnest($1,$2,$3,$4) AS u(a,n,l,p) WHERE a.account_no=u.a"},
-    [EVENT] = {"event", ROW_FIRST_TYPES,
-               "INSERT INTO event(" ROW_FIRST_COLUMNS
+    [EVENT] = {"event", ROW_USUAL_TYPES,
+               "INSERT INTO event(" ROW_USUAL_COLUMNS
                ") SELECT * FROM unnest($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,"
-               "$15,$16,$17,$18,$19,$20,$21,$22,$23,$24,$25,$26,$27,$28,$29,$30)"},
+               "$15,$16,$17,$18,$19,$20,$21)"},
     [BODY] = {"body", "iily", "INSERT INTO body SELECT * FROM unnest($1,$2,$3,$4)"},
     [KEY] = {"key", "iull",
              "INSERT INTO event_key SELECT * FROM unnest($1,$2,$3,$4) ON CONFLICT DO NOTHING"},
@@ -195,7 +195,7 @@ static void generate(struct loop *l, int64_t now_ms, struct texts *to, struct ev
 static void add_event(struct loop *l, const struct event *e, int32_t period)
 {
     struct callback_life life = life_accept(e, NULL);
-    rows_insert_add(&l->tables[EVENT], e, period, &life, true, false);
+    rows_insert_add(&l->tables[EVENT], e, period, &life, true, true);
     struct pg_column *c = l->tables[BODY].columns;
     column_int(&c[0], e->account_no);
     column_int(&c[1], period);

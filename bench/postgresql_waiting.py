@@ -17,10 +17,9 @@ from common import (BUILD, Daemon, ages, free_port, header, memory_parts, pinned
                     until_arrived, wait_port)
 from database import OTHERS_CORE, Server, sql
 
-# Of a copied event: waits since it was accepted, has never been tried.
-FRESH = {"event_no": "no", "event_id": "md5(no::text||random())", "state": "1", "reason": "0", "wait": "1",
-         "manual": "false", "failed_attempts": "0", "slot": "0", "due_ms": "accepted_ms", "attempts": "0", "counted": "0",
-         "resend_no": "0", "resend_due_ms": "NULL::bigint"}
+# Of a copied event: waits since it was accepted, has never been tried (a row written once).
+FRESH = {"event_no": "no", "event_id": "md5(no::text||random())", "state": "-1", **dict.fromkeys(
+    ("reason", "wait", "manual", "failed_attempts", "slot", "due_ms", "attempts", "counted", "resend_no", "resend_due_ms"), "NULL")}
 
 FILL = """
 BEGIN;
@@ -32,7 +31,7 @@ CREATE TEMP TABLE copy ON COMMIT DROP AS SELECT one.*,b.body,
 INSERT INTO event SELECT %(columns)s FROM copy;
 INSERT INTO body SELECT account_no,period,no,body FROM copy;
 INSERT INTO event_key SELECT account_no,gen_random_uuid(),no,no FROM copy;
-INSERT INTO waiting SELECT account_no,app_no*4+lane,accepted_ms,no,period,accepted_ms,true FROM copy;
+INSERT INTO waiting SELECT account_no,app_no::bigint*5+lane,accepted_ms,no,period,accepted_ms,true,true FROM copy;
 UPDATE account a SET last_event_no=m.no FROM (SELECT account_no,max(no) AS no FROM copy GROUP BY 1) m
   WHERE a.account_no=m.account_no;
 UPDATE total t SET pending=pending+m.n FROM (SELECT account_no,count(*) AS n FROM copy GROUP BY 1) m

@@ -35,30 +35,10 @@
     CLASS(20200) CLASS(23500) CLASS(27000) CLASS(29900) BUCKET(30000)
 /* clang-format on */
 #define LATENCY_NONE(ms)
-#define LATENCY_LAST_MS 30000 /* the last bound */
 
 #define LATENCY_ADD_ONE(ms) +1
 #define LATENCY_BUCKETS (0 LATENCY_BOUNDS(LATENCY_ADD_ONE, LATENCY_NONE))
 #define LATENCY_CLASSES (0 LATENCY_BOUNDS(LATENCY_ADD_ONE, LATENCY_ADD_ONE))
-
-/* For SQL: the classes of attempts in their order, with their numbers, MEASURED as
- * latency_is_measured says. tests/unit/test_latency.c compares both. */
-/* clang-format off */
-#define LATENCY_OF_ATTEMPTS(MEASURED, OTHER)                                                       \
-    MEASURED(ATTEMPT_OK, 0)                                                                        \
-    OTHER(ATTEMPT_DNS, 1)                                                                          \
-    OTHER(ATTEMPT_DESTINATION_REFUSED, 2)                                                          \
-    OTHER(ATTEMPT_REFUSED, 3)                                                                      \
-    OTHER(ATTEMPT_CONNECT_TIMEOUT, 4)                                                              \
-    OTHER(ATTEMPT_TLS, 5)                                                                          \
-    MEASURED(ATTEMPT_TIMEOUT, 6)                                                                   \
-    OTHER(ATTEMPT_RESET, 7)                                                                        \
-    OTHER(ATTEMPT_PROTOCOL, 8)                                                                     \
-    MEASURED(ATTEMPT_REDIRECT, 9)                                                                  \
-    MEASURED(ATTEMPT_STATUS, 10)                                                                   \
-    MEASURED(ATTEMPT_GONE, 11)                                                                     \
-    MEASURED(ATTEMPT_UNEXPECTED_ANSWER, 12)
-/* clang-format on */
 
 /* True if the receiver answered or timed out: otherwise nothing is known about its speed. */
 bool latency_is_measured(enum attempt_class c);

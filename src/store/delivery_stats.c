@@ -19,7 +19,7 @@ LATENCY_BOUNDS(IN_ITS_PLACE, LATENCY_NONE)
 _Static_assert(COLUMN_COUNT == DELIVERY_STATS_COUNTS, "a column for each class and bucket");
 
 const struct delivery_stats_step delivery_stats_steps[DELIVERY_STATS_STEPS] = {
-    {DELIVERY_STATS_SLOT_MS, 2 * HOUR_MS}, {HOUR_MS, 26 * HOUR_MS}, {6 * HOUR_MS, 30 * DAY_MS}};
+    {HOUR_MS / 12, 2 * HOUR_MS}, {HOUR_MS, 26 * HOUR_MS}, {6 * HOUR_MS, 30 * DAY_MS}};
 
 int64_t delivery_stats_first_kept(int step, int64_t now_ms)
 {

@@ -35,8 +35,6 @@ struct delivery_stats {
     X(ms_1000) X(ms_1500) X(ms_2000) X(ms_3000) X(ms_5000) X(ms_10000) X(ms_20000) X(ms_30000)
 /* clang-format on */
 
-/* The slots of the first step: five minutes. A literal, for PostgreSQL's SQL. */
-#define DELIVERY_STATS_SLOT_MS 300000
 /* Stored as 1, 2, 3: append only. */
 #define DELIVERY_STATS_STEPS 3
 struct delivery_stats_step {

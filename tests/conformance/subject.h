@@ -83,7 +83,7 @@ void free_batch(struct intake_batch *batch);
 /* The store must accept it. */
 void accept_at(struct subject *s, struct candidate c, int64_t occurred_ms, int64_t received_ms);
 /* Of each second event that is written once the outcome says so, as if the callback that the sink
- * was given had been sent; of the others it does not, as after a page of another store's. */
+ * was given had been sent; of the others it does not, so that the store reads the row. */
 enum store_status subject_record(struct subject *s, const struct outcome *items, size_t count);
 void subject_page(struct subject *s, struct due_page *page); /* the caller drops page->items */
 void subject_start_page(struct subject *s, struct due_page *page);  /* subject_wait its done */

@@ -398,6 +398,11 @@ def test_a_damaged_body_or_attempt_is_not_copied(places, receiver):
             status, _, err = copy(*arguments)
             assert status == 1 and said in err and "event=7" in err, err
         sql(database.uri, damage)
+    for place, wrong in enumerate((13, 30000, -1)):  # a later version's, or damage
+        sql(database.uri, "UPDATE attempt SET class=%d WHERE event_no=7" % wrong)
+        status, _, err = copy(database.uri, "%s-class-%d" % (first.uri, place))
+        assert status == 1 and "an attempt of a callback cannot be read" in err and "event=7" in err, err
+    sql(database.uri, "UPDATE attempt SET class=0 WHERE event_no=7")
     must_copy(database.uri, first.uri + "-back-again")
 
 

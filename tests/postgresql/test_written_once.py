@@ -83,7 +83,7 @@ def test_a_delivery_leaves_the_row_as_it_is(world):
     world.gate.set()
     world.wait("delivered")
     assert (world.row(), world.totals()) == ("-1|||", "0|1|0")
-    assert sql(world.database, "SELECT count(*) FROM waiting") == "0"
+    assert sql(world.database, "SELECT (SELECT count(*) FROM waiting),(SELECT count(*) FROM final_late)") == "0|0"
     assert world.books() == ["0|1", "3|1"]
     assert world.api.callback("e", world.account.partner_id)["AttemptCount"] == 1
     world.daemon.restart()

@@ -21,7 +21,7 @@ static void check_indexes(const struct latency_scale *scale)
     }
     CHECK_EQ_UINT(latency_index(scale, 0), 0);
     CHECK_EQ_UINT(latency_index(scale, INT32_MAX), scale->count - 1);
-    CHECK_EQ_INT(scale->bounds_ms[scale->count - 1], LATENCY_LAST_MS);
+    CHECK_EQ_INT(scale->bounds_ms[scale->count - 1], 30000);
 }
 
 static void each_time_is_in_the_class_that_reaches_it(void)
@@ -97,24 +97,6 @@ static void only_answers_and_their_absence_are_measured(void)
     CHECK(!latency_is_measured(ATTEMPT_REFUSED) && !latency_is_measured(ATTEMPT_CONNECT_TIMEOUT));
 }
 
-#define MEASURED(name, number) {name, number, true},
-#define OTHER(name, number) {name, number, false},
-
-static void sql_measures_the_same_classes(void)
-{
-    static const struct {
-        enum attempt_class class;
-        int number;
-        bool is_measured;
-    } listed[] = {LATENCY_OF_ATTEMPTS(MEASURED, OTHER)};
-    CHECK_EQ_UINT(ARRAY_LEN(listed), ATTEMPT_CLASSES);
-    for (int i = 0; i < (int)ARRAY_LEN(listed); i++) {
-        CHECK_EQ_INT(listed[i].class, i);
-        CHECK_EQ_INT(listed[i].number, i);
-        CHECK_EQ_INT(latency_is_measured(listed[i].class), listed[i].is_measured);
-    }
-}
-
 int main(void)
 {
     RUN(each_time_is_in_the_class_that_reaches_it);
@@ -124,6 +106,5 @@ int main(void)
     RUN(a_class_is_never_shown_as_less_than_its_timeouts);
     RUN(each_bucket_is_interpolated);
     RUN(only_answers_and_their_absence_are_measured);
-    RUN(sql_measures_the_same_classes);
     return check_done("latency");
 }

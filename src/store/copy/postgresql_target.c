@@ -219,14 +219,13 @@ static void write_accounts(struct postgresql_target *t, const struct copy_chunk 
         column_int(&t->table.columns[3], c->events[i].period);
         column_int(&t->table.columns[4], (int64_t)c->events[first].event.event_no);
     }
-    send(t, "WITH u AS (SELECT * FROM unnest($1,$2,$3,$4,$5) AS v(a,n,ms,p,f)), w AS ("
-            "INSERT INTO account AS o(account_no,last_event_no,last_accepted_ms,period)"
-            " SELECT a,n,ms,p FROM u ON CONFLICT(account_no) DO UPDATE SET"
-            " last_event_no=excluded.last_event_no,last_accepted_ms=excluded.last_accepted_ms,"
-            "period=excluded.period)"
-            " INSERT INTO account_period(account_no,first_event_no,period) SELECT a,f,p FROM u"
-            " WHERE NOT EXISTS(SELECT FROM account_period q WHERE q.account_no=u.a"
-            " AND q.period=u.p)");
+    send(t, "INSERT INTO account AS o(account_no,last_event_no,last_accepted_ms,period)"
+            " SELECT a,n,ms,p FROM unnest($1,$2,$3,$4,$5) AS u(a,n,ms,p,f)"
+            " ON CONFLICT(account_no) DO UPDATE SET last_event_no=excluded.last_event_no,"
+            "last_accepted_ms=excluded.last_accepted_ms,period=excluded.period");
+    send(t, "INSERT INTO account_period(account_no,first_event_no,period)"
+            " SELECT a,f,p FROM unnest($1,$2,$3,$4,$5) AS u(a,n,ms,p,f) WHERE NOT EXISTS(SELECT"
+            " FROM account_period q WHERE q.account_no=u.a AND q.period=u.p)");
     table_begin(&t->table, "li");
     for (size_t i = 0; i < c->count; i++) {
         const struct event *e = &c->events[i].event;

@@ -10,8 +10,9 @@ void pg_add_attempts(struct pg *pg, const struct pg_table *t);
  * counts once. Ends the trip. */
 MUST_CHECK enum pg_fate pg_add_attempts_again(struct pg *pg, const struct pg_table *t,
                                               struct delivery_stats_rows *count);
-/* Adds the counts to the rows of their slots, and to those of the accounts. The server locks them
- * in the order of their keys. `t`: scratch. */
+/* Adds the counts to the rows of their slots, and to those of the accounts. It sorts `rows` by key,
+ * so that the server locks its rows in that order, and ends them: nothing is added until they are
+ * cleared. `t`: scratch. */
 void pg_add_delivery_stats(struct pg *pg, struct pg_table *t, struct delivery_stats_rows *rows);
 
 /* Merges old slots into longer ones and deletes the oldest; `now_ms` is of the retention clock. */

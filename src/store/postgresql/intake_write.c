@@ -1,4 +1,4 @@
-/* Writes a decided group of events: one statement for each table. */
+/* Writes a decided group of events: a statement for each table, two for `event`. */
 #include "store/postgresql/handover.h"
 #include "store/postgresql/pg_intake.h"
 
@@ -244,7 +244,7 @@ static void write_reports(struct pg_intake *in)
 
 /* --- callbacks -------------------------------------------------------------------------------- */
 
-/* The order of the key of `waiting`. */
+/* About the order of the key of `waiting`: neighbours share its pages. */
 static int by_lane(const void *a, const void *b)
 {
     const struct event *x = &(*(struct intake_item *const *)a)->event;

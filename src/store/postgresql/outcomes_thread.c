@@ -215,7 +215,8 @@ static void retry_aside(struct recorder *rec)
 /* Each transaction has a fixed cost for the server, and neighbouring outcomes share rows of the
  * books and of the counts of attempts. Nobody waits for outcomes, so a small group waits for more,
  * for as long as the last transaction took: a busy server gets fewer, larger groups. The wait is
- * bounded, because a callback whose outcome is lost with a node is sent again. */
+ * bounded, because a callback whose outcome is lost with a node is sent again; for the same reason
+ * a node that is alone waits only if it is busy (PG_GROUP_OUTCOMES_OF_BUSY). */
 static void gather(struct postgresql_store *s, struct request_list *todo, int64_t took_us)
 {
     bool alone = atomic_load(&s->nodes.alive) < 2;

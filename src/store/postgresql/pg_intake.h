@@ -69,8 +69,8 @@ struct pg_intake {
     int at_accounts, at_keys, at_payments, at_starts; /* statements of the first trip; -1: none */
 };
 
-/* A key of an item, or of its original, to be put in the order of the server's indexes: neighbours
- * share pages there, which the server has in its processor's caches then. */
+/* A key of an item, or of its original. They are put in the order of the server's indexes, so that
+ * neighbours touch the same pages. */
 struct intake_key {
     uint32_t account_no;
     struct key128 key;

@@ -170,12 +170,14 @@ bool pg_attempt_read(const PGresult *r, int at, int column, const struct event *
     a.at_ms = pg_int(r, at, c++);
     a.duration_ms = (int32_t)pg_int(r, at, c++);
     a.status = (int32_t)pg_int(r, at, c++);
-    a.class = (enum attempt_class)pg_int(r, at, c++);
+    int64_t class = pg_int(r, at, c++);
+    bool is_class = class >= 0 && class < ATTEMPT_CLASSES;
+    a.class = is_class ? (enum attempt_class) class : ATTEMPT_OK;
     a.url = pg_str(r, at, c++);
     a.detail = pg_str(r, at, c++);
     attempt_keep(&a, arena);
     struct attempt_facts facts = {e->event_id, e->occurred_ms};
-    bool good = attempt_texts_read(pg_str(r, at, c), &facts, arena, &a);
+    bool good = attempt_texts_read(pg_str(r, at, c), &facts, arena, &a) && is_class;
     if (!good)
         say_damaged(&attempts_said, "attempt_damaged", e);
     *ret = a;

@@ -49,7 +49,7 @@ struct row_callback {
 };
 
 struct pg_row {
-    struct event event;     /* its texts borrow from the result; body: see pg_row_keep */
+    struct event event;     /* its texts borrow from what was read; body: see pg_row_keep */
     struct str packed_body; /* as stored, if it was selected */
     struct row_callback callback;
     int32_t period;
@@ -131,7 +131,7 @@ void rows_add_counted(struct pg_column *c, enum callback_state state, unsigned c
 /* Whether the row of a new event has NULL in all columns behind the usual ones. Most have, and what
  * a statement unnests costs the server by column: so there are two statements. */
 bool row_is_usual(const struct event *e, const struct callback_life *life, bool once);
-/* Adds a new event's row to a table begun by rows_insert_begin; usual: of all rows of the table. */
+/* Adds a new event's row to a table begun by rows_insert_begin. usual: all rows of it are. */
 void rows_insert_begin(struct pg_table *t, bool usual);
 void rows_insert_add(struct pg_table *t, const struct event *e, int32_t period,
                      const struct callback_life *life, bool once, bool usual);

@@ -1,6 +1,7 @@
 /* Rows that more than one transaction may change are locked in one order, so that nodes do not
  * deadlock: accounts, then events by (account, number), then their rows of `waiting` (outcomes.c
- * says where not), then books by key, then totals, then periods of `final_late`. A table without
+ * says where not), then counts of attempts, then books by key, then totals, then periods of
+ * `final_late`. A table without
  * changes costs no statement. */
 #include "store/postgresql/row_changes.h"
 

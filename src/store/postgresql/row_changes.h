@@ -1,5 +1,5 @@
 /* Collects what a transaction changes in existing rows, and sends it as a few statements: states of
- * callbacks, waiting callbacks, books, totals. */
+ * callbacks, waiting callbacks, counts of attempts, books, totals. */
 #pragma once
 
 #include "store/books.h"
