@@ -4,7 +4,8 @@ import threading
 
 import pytest
 from harness import Account, Receiver, eventually
-from nodes import DatabaseDaemon
+from names import NamesProxy, text_at
+from nodes import Cluster, DatabaseDaemon
 from postgresql import Session, sql
 
 # As another node has changed a partner.
@@ -169,3 +170,90 @@ def test_nothing_is_acknowledged_that_a_standby_lacks(database_daemon, doubt, re
     assert asking.is_alive()
     doubt.end()
     assert asking.result().status in (200, 202), asking.answer
+
+
+class CommitCutter(NamesProxy):
+    """`arm()`: the next commit of events does not reach the server, its connection is cut, and nobody gets
+    a new one until `let_in()`. The commit behind that is held until `let_go()`."""
+
+    def __init__(self, uri):
+        self.armed, self.holds, self.takes_in = False, False, set()
+        self.cut, self.held, self.may_go = threading.Event(), threading.Event(), threading.Event()
+        super().__init__(uri)
+        self.there = self.target
+
+    def arm(self):
+        for event in (self.cut, self.held, self.may_go):
+            event.clear()
+        self.armed = True
+
+    def let_in(self):
+        self.holds, self.target = True, self.there
+
+    def let_go(self):
+        self.may_go.set()
+
+    def asked(self, number, kind, whole):
+        if kind == b"P":
+            name, at = text_at(whole, 5)
+            text, _ = text_at(whole, at)
+            if "INSERT INTO account " in text:
+                self.takes_in.add(number)
+            if text == "COMMIT" and number in self.takes_in and self.armed:
+                self.armed, self.target = False, "/nowhere"
+                self.cut.set()
+                raise OSError("cut")
+            if text in ("COMMIT", "ROLLBACK") and number in self.takes_in and self.holds:
+                self.holds = False
+                self.held.set()
+                self.may_go.wait(60)
+        return super().asked(number, kind, whole)
+
+
+def test_what_another_node_has_accepted_meanwhile_is_sent_once(database, tmp_path):
+    """A commit that failed, and the same event under the same number from another node: the callback is
+    on its way when the first node finds the event, and delivered when it would hand it out."""
+    gate = threading.Event()
+    receiver = Receiver(lambda request: 200 if gate.wait(60) else 503)
+    proxy, cluster = CommitCutter(database), Cluster(tmp_path, database)
+    try:
+        a, b = cluster.start("a", uri=proxy.uri), cluster.start("b")
+        cluster.wait_even("a", "b")
+        accounts = cluster.accounts(6, receiver.url, b)  # the lanes of some are at the first node
+
+        def all_delivered():
+            return b.metrics()["postbackd_callbacks_pending"] == 0
+        gate.set()
+        for node in (a, b):  # all connections are there, and the lanes
+            for number, account in enumerate(accounts):
+                account.patch(TimeoutSeconds=30)
+                first = "first-%d-%s" % (number, "ab"[node is b])
+                node.api().events([account.event(first)])
+                receiver.wait_for(first)
+        eventually(all_delivered, 60)
+        for number, account in enumerate(accounts):
+            event = [account.event("e-%d" % number)]
+            gate.clear()
+            proxy.arm()
+            asking = Asking(lambda: a.api().post("/api/v1/events", event))
+            assert proxy.cut.wait(30)
+            assert b.api().post("/api/v1/events", event).status == 202
+            receiver.wait_for("e-%d" % number)
+            proxy.let_in()
+            assert proxy.held.wait(30)
+            gate.set()
+            eventually(all_delivered, 30)
+            proxy.let_go()
+            assert asking.result().status == 202
+        for number, account in enumerate(accounts):  # behind what was handed out
+            b.api().events([account.event("last-%d" % number)])
+            receiver.wait_for("last-%d" % number)
+        eventually(all_delivered, 60)
+        ids = [one for one in receiver.ids() if one.startswith("e-")]
+        assert sorted(ids) == sorted("e-%d" % i for i in range(len(accounts)))
+    finally:
+        gate.set()
+        proxy.let_go()
+        cluster.stop()
+        proxy.close()
+        receiver.close()

@@ -23,6 +23,7 @@ static void another_fence_is_unsure(void)
     CHECK_EQ_INT(judge(6, 1001, 51), HANDOFF_UNSURE);
     CHECK_EQ_INT(judge(8, 1001, 51), HANDOFF_UNSURE);
     CHECK_EQ_INT(judge(8, 1001, 1), HANDOFF_UNSURE);
+    CHECK_EQ_INT(judge(HANDOFF_FENCE_UNKNOWN, 1001, 51), HANDOFF_UNSURE);
 }
 
 static void what_may_be_from_before_the_lane_is_unsure(void)

@@ -22,6 +22,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Whether another node has handed it over is not known: the lane looks into the database. */
+#define HANDOFF_FENCE_UNKNOWN -1
+
 /* Of the callback. */
 struct handoff_stamp {
     int64_t fence;         /* of its shard when the row arrived; 0: no other node handed it over */

@@ -205,6 +205,12 @@ void pg_side_owe(struct pg_side *side, struct callback *c)
     side->owed[side->owed_count++] = c;
 }
 
+void pg_side_owe_unsure(struct pg_side *side, struct callback *c)
+{
+    pg_side_owe(side, c);
+    c->stamp.fence = HANDOFF_FENCE_UNKNOWN;
+}
+
 void pg_side_drop_owed(struct pg_side *side)
 {
     for (size_t i = 0; i < side->owed_count; i++)
