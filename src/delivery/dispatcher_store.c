@@ -27,25 +27,14 @@ bool dispatcher_store_failed(struct dispatcher *d, enum store_status status)
 
 struct outcome dispatcher_outcome_of(const struct lane *lane, const struct callback *c)
 {
-    struct outcome o = {
+    return (struct outcome){
         .account_no = c->account_no,
         .event_no = c->event_no,
         .lane = lane->no,
+        .once = callback_once(c),
         .resend_no = c->resend_no,
         .place = c->place,
     };
-    if (c->once_due_ms)
-        o.once = (struct outcome_once){
-            .due_ms = c->once_due_ms,
-            .type = c->type,
-            .is_test = c->is_test,
-            .occurred_ms = c->occurred_ms,
-            .accepted_ms = c->accepted_ms,
-            .revenue_micros = c->revenue_micros,
-            .reward_micros = c->reward_micros,
-            .event_id = c->event_id,
-        };
-    return o;
 }
 
 /* A delivered callback that waits for the extra attempt of a resend stays delivered. */

@@ -52,6 +52,22 @@ struct callback *callback_new(const struct event *e, const struct callback_life 
     return c;
 }
 
+struct outcome_once callback_once(const struct callback *c)
+{
+    if (!c->once_due_ms)
+        return (struct outcome_once){0};
+    return (struct outcome_once){
+        .due_ms = c->once_due_ms,
+        .type = c->type,
+        .is_test = c->is_test,
+        .occurred_ms = c->occurred_ms,
+        .accepted_ms = c->accepted_ms,
+        .revenue_micros = c->revenue_micros,
+        .reward_micros = c->reward_micros,
+        .event_id = c->event_id,
+    };
+}
+
 void callback_free(struct callback *c)
 {
     CHECK_MAGIC(c, CALLBACK_MAGIC);

@@ -6,6 +6,7 @@
 
 #include "domain/callback_life.h"
 #include "store/nodes/handoff.h"
+#include "store/outcome.h"
 
 #define CALLBACK_MAGIC 0xCA11BAC1u
 
@@ -44,3 +45,5 @@ struct callback {
  * callback_free. */
 struct callback *callback_new(const struct event *e, const struct callback_life *life);
 void callback_free(struct callback *c);
+/* For the outcome; the text borrows from the callback. */
+struct outcome_once callback_once(const struct callback *c);

@@ -62,16 +62,8 @@ static void subject_post(struct executor *executor, struct task *task)
 
 static void keep_once(struct subject *s, const struct callback *c)
 {
-    struct outcome_once what = {
-        .due_ms = c->once_due_ms,
-        .type = c->type,
-        .is_test = c->is_test,
-        .occurred_ms = c->occurred_ms,
-        .accepted_ms = c->accepted_ms,
-        .revenue_micros = c->revenue_micros,
-        .reward_micros = c->reward_micros,
-        .event_id = arena_str(&s->once_texts, c->event_id),
-    };
+    struct outcome_once what = callback_once(c);
+    what.event_id = arena_str(&s->once_texts, what.event_id);
     *ARRAY_PUSH(s->once, s->once_count, s->once_capacity) =
         (struct owed_once){c->account_no, c->event_no, what};
 }

@@ -22,7 +22,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Whether another node has handed it over is not known: the lane looks into the database. */
+/* Whether another node has handed the callback out is not known: the lane looks. */
 #define HANDOFF_FENCE_UNKNOWN -1
 
 /* Of the callback. */

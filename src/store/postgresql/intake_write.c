@@ -8,6 +8,31 @@
 
 #include <stdlib.h>
 
+/* About the order of the key of `waiting`: neighbours share its pages. */
+static int by_lane(const void *a, const void *b)
+{
+    const struct event *x = &(*(struct intake_item *const *)a)->event;
+    const struct event *y = &(*(struct intake_item *const *)b)->event;
+    lane_no in_x = lane_of(x->app_no, x->lane), in_y = lane_of(y->app_no, y->lane);
+    if (x->account_no != y->account_no)
+        return x->account_no < y->account_no ? -1 : 1;
+    if (in_x != in_y)
+        return in_x < in_y ? -1 : 1;
+    return (x->event_no > y->event_no) - (x->event_no < y->event_no);
+}
+
+static struct intake_item **accepted_by_lane(struct pg_intake *in, size_t *ret_count)
+{
+    struct intake_item **accepted = arena_alloc(in->arena, in->count * sizeof(void *) + 1);
+    *ret_count = 0;
+    for (size_t i = 0; i < in->count; i++)
+        if (in->items[i].accepted)
+            accepted[(*ret_count)++] = &in->items[i];
+    if (*ret_count > 0)
+        qsort(accepted, *ret_count, sizeof(void *), by_lane);
+    return accepted;
+}
+
 static void write_events(struct pg_intake *in, bool usual)
 {
     struct pg_table *t = &in->side->table;
@@ -123,31 +148,20 @@ static void write_periods(struct pg_intake *in)
     pg_query_prepared(in->pg, "INSERT INTO account_period SELECT * FROM unnest($1,$2,$3)");
 }
 
-static int by_app(const void *a, const void *b)
+/* Which account each app is in; `accepted` is ordered by lane. */
+static void write_apps(struct pg_intake *in, struct intake_item *const *accepted, size_t count)
 {
-    const struct event *x = *(const struct event *const *)a, *y = *(const struct event *const *)b;
-    return (x->app_no > y->app_no) - (x->app_no < y->app_no);
-}
-
-/* Which account each app is in. */
-static void write_apps(struct pg_intake *in)
-{
-    const struct event **events = arena_alloc(in->arena, in->count * sizeof(struct event *));
     struct pg_table *t = &in->side->table;
-    size_t n = 0;
-    for (size_t i = 0; i < in->count; i++)
-        if (in->items[i].accepted)
-            events[n++] = &in->items[i].event;
-    if (n == 0)
-        return;
-    qsort(events, n, sizeof(struct event *), by_app);
     table_begin(t, "li");
-    for (size_t i = 0; i < n; i++) {
-        if (i > 0 && events[i - 1]->app_no == events[i]->app_no)
+    for (size_t i = 0; i < count; i++) {
+        const struct event *e = &accepted[i]->event;
+        if (i > 0 && accepted[i - 1]->event.app_no == e->app_no)
             continue;
-        column_int(&t->columns[0], events[i]->app_no);
-        column_int(&t->columns[1], events[i]->account_no);
+        column_int(&t->columns[0], e->app_no);
+        column_int(&t->columns[1], e->account_no);
     }
+    if (table_rows(t) == 0)
+        return;
     args_table(pg_args(in->pg), t);
     pg_query_prepared(in->pg, "INSERT INTO app SELECT * FROM unnest($1,$2) ON CONFLICT DO NOTHING");
 }
@@ -244,31 +258,6 @@ static void write_reports(struct pg_intake *in)
 
 /* --- callbacks -------------------------------------------------------------------------------- */
 
-/* About the order of the key of `waiting`: neighbours share its pages. */
-static int by_lane(const void *a, const void *b)
-{
-    const struct event *x = &(*(struct intake_item *const *)a)->event;
-    const struct event *y = &(*(struct intake_item *const *)b)->event;
-    lane_no in_x = lane_of(x->app_no, x->lane), in_y = lane_of(y->app_no, y->lane);
-    if (x->account_no != y->account_no)
-        return x->account_no < y->account_no ? -1 : 1;
-    if (in_x != in_y)
-        return in_x < in_y ? -1 : 1;
-    return (x->event_no > y->event_no) - (x->event_no < y->event_no);
-}
-
-static struct intake_item **accepted_by_lane(struct pg_intake *in, size_t *ret_count)
-{
-    struct intake_item **accepted = arena_alloc(in->arena, in->count * sizeof(void *) + 1);
-    *ret_count = 0;
-    for (size_t i = 0; i < in->count; i++)
-        if (in->items[i].accepted)
-            accepted[(*ret_count)++] = &in->items[i];
-    if (*ret_count > 0)
-        qsort(accepted, *ret_count, sizeof(void *), by_lane);
-    return accepted;
-}
-
 /* Hands callbacks, ordered by lane, over to the nodes of their lanes. */
 static void hand_over(struct pg_intake *in, const struct event **events, size_t count)
 {
@@ -284,12 +273,11 @@ static void hand_over(struct pg_intake *in, const struct event **events, size_t 
     handover_send(in->s, in->pg, t);
 }
 
-static void write_callbacks(struct pg_intake *in)
+static void write_callbacks(struct pg_intake *in, struct intake_item *const *accepted, size_t count)
 {
     struct changes *ch = &in->side->changes;
     const struct event **elsewhere = arena_alloc(in->arena, in->count * sizeof(struct event *));
-    size_t elsewhere_count = 0, count;
-    struct intake_item **accepted = accepted_by_lane(in, &count);
+    size_t elsewhere_count = 0;
     changes_begin(ch);
     for (size_t i = 0; i < count; i++) {
         struct intake_item *item = accepted[i];
@@ -313,14 +301,16 @@ static void write_callbacks(struct pg_intake *in)
 
 void pg_intake_write(struct pg_intake *in)
 {
+    size_t count;
+    struct intake_item **accepted = accepted_by_lane(in, &count);
     write_accounts(in);
     write_periods(in);
-    write_apps(in);
+    write_apps(in, accepted, count);
     write_events(in, true);
     write_events(in, false);
     write_bodies(in);
     write_keys(in);
     write_reversals(in);
     write_reports(in);
-    write_callbacks(in);
+    write_callbacks(in, accepted, count);
 }

@@ -294,9 +294,7 @@ static enum pg_fate make_partitions(struct pg_intake *in)
     return fate;
 }
 
-/* Callbacks that an earlier try committed without knowing it have not been handed out. But that try
- * may have failed, and another node may have accepted the same event under the same number: then
- * it has handed the callback out, and it may be delivered by now. So its lane looks. */
+/* Callbacks that an earlier try committed without knowing it have not been handed out. */
 static enum pg_fate owe_own(struct pg_intake *in)
 {
     struct fetch_key *keys = arena_alloc(in->arena, in->count * sizeof *keys);
@@ -309,7 +307,7 @@ static enum pg_fate owe_own(struct pg_intake *in)
     enum pg_fate fate = fetch_rows(in->pg, keys, n, FETCH_UNLOCKED, true, in->arena, &rows);
     for (size_t i = 0; fate == PG_OK && i < rows.count; i++)
         if (rows.rows[i].callback.life.wait == WAIT_DUE && rows.rows[i].event.body.p)
-            pg_side_owe_unsure(in->side, pg_row_callback(&rows.rows[i]));
+            pg_side_owe(in->side, pg_row_callback(&rows.rows[i]));
     return fate;
 }
 

@@ -182,9 +182,10 @@ MUST_CHECK bool pg_store_connect(struct postgresql_store *s, struct pg *pg);
 void pg_store_note_away(struct postgresql_store *s, const struct pg *pg, bool away);
 /* Commits, and counts the commit. */
 enum pg_fate pg_sync_commit(struct postgresql_store *s, struct pg *pg);
+/* Keeps the callback for the sink until the commit. After a commit in doubt its lane looks into the
+ * database: that commit may have failed, and another node may have done the same under the same
+ * number, handed the callback out, and delivered it. */
 void pg_side_owe(struct pg_side *side, struct callback *c);
-/* The same for one that may have been handed out before: its lane looks into the database. */
-void pg_side_owe_unsure(struct pg_side *side, struct callback *c);
 void pg_side_drop_owed(struct pg_side *side);
 void pg_side_hand_over(struct postgresql_store *s, struct pg_side *side);
 

@@ -1,8 +1,7 @@
 /* Rows that more than one transaction may change are locked in one order, so that nodes do not
  * deadlock: accounts, then events by (account, number), then their rows of `waiting` (outcomes.c
  * says where not), then counts of attempts, then books by key, then totals, then periods of
- * `final_late`. A table without
- * changes costs no statement. */
+ * `final_late`. A table without changes costs no statement. */
 #include "store/postgresql/row_changes.h"
 
 #include "base/alloc.h"
@@ -307,9 +306,9 @@ static void send_final_late(struct changes *ch, struct pg *pg)
 
 void changes_send(struct changes *ch, struct pg *pg)
 {
-    pg_add_delivery_stats(pg, &ch->scratch, &ch->stats);
     send_rows(ch, pg);
     send_waiting(ch, pg);
+    pg_add_delivery_stats(pg, &ch->scratch, &ch->stats);
     send_books(ch, pg);
     send_totals(ch, pg);
     send_final_late(ch, pg);

@@ -199,16 +199,11 @@ enum store_status pg_try_read(struct postgresql_store *s, struct pg *pg, pg_work
 
 void pg_side_owe(struct pg_side *side, struct callback *c)
 {
-    c->stamp.since_mono_ms = side->since_mono_ms;
+    c->stamp =
+        (struct handoff_stamp){side->unknown ? HANDOFF_FENCE_UNKNOWN : 0, side->since_mono_ms};
     side->owed =
         xgrow(side->owed, &side->owed_capacity, side->owed_count + 1, sizeof(struct callback *));
     side->owed[side->owed_count++] = c;
-}
-
-void pg_side_owe_unsure(struct pg_side *side, struct callback *c)
-{
-    pg_side_owe(side, c);
-    c->stamp.fence = HANDOFF_FENCE_UNKNOWN;
 }
 
 void pg_side_drop_owed(struct pg_side *side)
