@@ -68,8 +68,13 @@ static void print_nodes(struct buf *to, const struct store_numbers *n)
         {"postbackd_handed_over_total", "counter",
          "Lanes and callbacks that this node told others of.", n->handed_over},
     };
-    if (n->nodes > 0)
-        metrics_print(to, metrics, ARRAY_LEN(metrics));
+    if (n->nodes == 0)
+        return;
+    metrics_print(to, metrics, ARRAY_LEN(metrics));
+    metric_print_milli(to, &(struct metric){"postbackd_clock_ahead_seconds", "gauge",
+                                            "How far this machine's clock is ahead of the "
+                                            "database's, at the least; negative: behind.",
+                                            n->clock_ahead_ms});
 }
 
 static void print_scrub(struct buf *to, const struct store_numbers *n, int64_t now_ms)

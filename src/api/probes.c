@@ -9,6 +9,8 @@
 #include "services/books_watch.h"
 #include "services/certificate_watch.h"
 
+#include <stdlib.h>
+
 static void check(struct json_writer *w, const char *name, struct str detail)
 {
     json_object(w);
@@ -91,6 +93,17 @@ static void warn_disabled(struct warnings *to)
              (long long)count);
 }
 
+static void warn_clock(struct warnings *to)
+{
+    int64_t ahead_ms = to->n->clock_ahead_ms;
+    if (store_clock_is_apart(ahead_ms))
+        warn(to, "clock",
+             "This machine's clock is %lld s %s the database server's. Times of acceptance and of "
+             "signatures are by the clock of the node that takes an event or sends a callback. "
+             "Set the clock that is wrong; NTP keeps them right.",
+             llabs(ahead_ms) / 1000, ahead_ms > 0 ? "ahead of" : "behind");
+}
+
 static void warn_clusters(struct warnings *to)
 {
     if (to->n->clusters_away > 0)
@@ -169,7 +182,7 @@ static void warn_local_fault(struct warnings *to)
 static void print_warnings(struct json_writer *w, struct call *c, const struct store_numbers *n)
 {
     static void (*const each[])(struct warnings * to) = {
-        warn_certificates, warn_replica, warn_disabled,  warn_clusters,
+        warn_certificates, warn_replica, warn_disabled,  warn_clusters,    warn_clock,
         warn_refusing,     warn_damaged, warn_providers, warn_local_fault,
     };
     struct warnings to = {.w = w, .c = c, .n = n};

@@ -44,6 +44,12 @@ const char *store_replica_name(enum store_replica replica); /* "behind" */
 
 #define SCRUB_EXAMPLE_BYTES 400
 
+/* The operator is told of clocks that differ by 10 s or more. ahead_ms may be negative. */
+static inline bool store_clock_is_apart(int64_t ahead_ms)
+{
+    return ahead_ms >= 10000 || ahead_ms <= -10000;
+}
+
 /* Each number is exact at some moment of the last seconds. Sums that take a PostgreSQL server long
  * may be a minute old. */
 struct store_numbers {
@@ -72,6 +78,8 @@ struct store_numbers {
     /* since the start: another node had taken them while this node still held them */
     int64_t shards_lost;
     int64_t outcomes_refused, handed_over;
+    /* how far this machine's clock is ahead of the database's, at the least; negative: behind */
+    int64_t clock_ahead_ms;
     /* Statements that the database refused although it was reachable, for reasons that do not pass
      * by themselves. */
     int64_t statements_refused; /* since the start */

@@ -22,7 +22,7 @@ needs_prometheus = pytest.mark.skipif(not TOOLS, reason="no promtool here (Debia
 # What a daemon says only when it has something to say: the test's has no certificate and no other
 # nodes. tests/postgresql/test_metrics.py asks one that may have.
 NODES = {"postbackd_nodes", "postbackd_shards", "postbackd_shards_held", "postbackd_shards_taken_over_total",
-         "postbackd_shards_lost_total", "postbackd_outcomes_refused_total"}
+         "postbackd_shards_lost_total", "postbackd_outcomes_refused_total", "postbackd_clock_ahead_seconds"}
 NOT_ALWAYS = {"postbackd_certificate_expiry_seconds"} | NODES
 
 

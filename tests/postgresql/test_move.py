@@ -141,7 +141,9 @@ def test_a_cluster_of_several_moves(pair, receiver, tmp_path):  # noqa: F811
         accounts = [Account(node, receiver.url) for _ in range(2)]
         node.api().events([a.event("before-" + a.app_id) for a in accounts])
         move(pair.old, pair.new)
-        node.api().events([a.event("behind-" + a.app_id) for a in accounts])
+        behind = [a.event("behind-" + a.app_id) for a in accounts]
+        # 503 until each of the node's connections has found the new server
+        eventually(lambda: node.api().post("/api/v1/events", behind).status == 202)
         for account in accounts:
             receiver.wait_for("behind-" + account.app_id)
         assert sql(pair.new, "SELECT count(*) FROM event") == "2"

@@ -3,6 +3,7 @@ import signal
 
 import nodes
 from harness import Receiver, eventually
+from shim import Clock, shimmed
 
 STATES = "disabled suspended host_down paused failing app_disabled unknown open not_configured".split()
 
@@ -60,3 +61,22 @@ def test_any_node_answers_for_all(cluster):
     finally:
         good.close()
         down.close()
+
+
+def test_a_clock_that_is_not_the_servers_is_told_of(cluster, tmp_path):
+    clock = Clock(tmp_path / "clock")
+    right, wrong = cluster.start("right"), cluster.start("wrong", env=shimmed(SHIM_CLOCK=clock.path))
+
+    def ahead_s(node):
+        warnings = {w["Check"]: w["Detail"] for w in node.api().get("/healthz").json.get("Warnings", [])}
+        return float(node.metrics()["postbackd_clock_ahead_seconds"]), warnings.get("clock", "")
+
+    assert ahead_s(wrong) == (0, "")
+    for jump, words in ((9, ""), (31, "ahead of"), (-80, "behind")):
+        clock.jump(jump)
+        eventually(lambda: abs(ahead_s(wrong)[0] - clock.seconds) < 3 and words in ahead_s(wrong)[1])
+        assert bool(words) == bool(ahead_s(wrong)[1]), ahead_s(wrong)
+    assert '"event":"clock_apart"' in wrong.log_text()
+    clock.jump(-clock.seconds)
+    eventually(lambda: ahead_s(wrong) == (0, "") and '"event":"clock_together"' in wrong.log_text())
+    assert ahead_s(right) == (0, "") and "clock_apart" not in right.log_text()

@@ -451,6 +451,8 @@ static void add_numbers(struct store_numbers *to, const struct store_numbers *n)
         memcpy(to->sqlstate, n->sqlstate, sizeof to->sqlstate);
     }
     to->handed_over += n->handed_over;
+    if (llabs(n->clock_ahead_ms) > llabs(to->clock_ahead_ms))
+        to->clock_ahead_ms = n->clock_ahead_ms;
 }
 
 /* The store accepts events while at least one cluster accepts those of its accounts. */

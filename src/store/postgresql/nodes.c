@@ -88,21 +88,42 @@ static void read_shards(struct nodes_seen *v, const PGresult *r)
     }
 }
 
+/* At the least: the server's clock was read after sent_ms and before now_ms. Negative: behind. */
+static int64_t clock_ahead_ms(int64_t sent_ms, int64_t server_ms, int64_t now_ms)
+{
+    if (sent_ms > server_ms)
+        return sent_ms - server_ms;
+    return now_ms < server_ms ? now_ms - server_ms : 0;
+}
+
+static void note_clock(struct pg_nodes *n, int64_t ahead_ms)
+{
+    bool is_apart = store_clock_is_apart(ahead_ms);
+    bool was_apart = store_clock_is_apart(atomic_exchange(&n->clock_ahead_ms, ahead_ms));
+    if (is_apart && !was_apart)
+        log_warning("clock_apart", LOG_C("node", n->name), LOG_INT("ahead_ms", ahead_ms),
+                    LOG_C("what", "this machine's clock and the database's differ"),
+                    LOG_C("fix", "set the wrong one of them; NTP keeps them right"));
+    else if (was_apart && !is_apart)
+        log_info("clock_together", LOG_C("node", n->name), LOG_INT("ahead_ms", ahead_ms));
+}
+
 static enum pg_fate look(struct pg_nodes *n, struct nodes_seen *v)
 {
     struct pg *pg = &n->pg;
-    int64_t sent_mono_ms = env_mono_ms(env_real());
+    int64_t sent_mono_ms = env_mono_ms(env_real()), sent_ms = env_wall_ms(env_real());
     *v = (struct nodes_seen){.seen.nodes = v->nodes};
     pg_begin(pg, false);
     args_int(pg_args(pg), PG_INT8, (int64_t)n->member.self);
     args_str(&pg->args, PG_TEXT, str_of(n->name));
     args_str(&pg->args, PG_TEXT, str_of(n->holder));
     args_int(&pg->args, PG_BOOL, n->member.leaving);
-    pg_query_f(pg,
-               "INSERT INTO node(node,name,holder,leaving,until)"
-               " VALUES($1,$2,$3,$4,clock_timestamp()+interval '%d ms') ON CONFLICT(node)"
-               " DO UPDATE SET leaving=excluded.leaving,until=excluded.until",
-               NODE_LEASE_MS);
+    int renewed = pg_query_f(
+        pg,
+        "INSERT INTO node(node,name,holder,leaving,until)"
+        " VALUES($1,$2,$3,$4,clock_timestamp()+interval '%d ms') ON CONFLICT(node)"
+        " DO UPDATE SET leaving=excluded.leaving,until=excluded.until RETURNING " UNTIL_US("until"),
+        NODE_LEASE_MS);
     int nodes = pg_exec_f(pg,
                           "SELECT node,leaving,until>clock_timestamp(),"
                           "until<clock_timestamp()-interval '%d s',holder," UNTIL_US(
@@ -114,6 +135,9 @@ static enum pg_fate look(struct pg_nodes *n, struct nodes_seen *v)
     if (fate != PG_OK)
         return fate;
     int64_t now = env_mono_ms(env_real());
+    note_clock(n,
+               clock_ahead_ms(sent_ms, pg_int(pg_result(pg, renewed), 0, 0) / 1000 - NODE_LEASE_MS,
+                              env_wall_ms(env_real())));
     member_renewed(&n->member, sent_mono_ms, now);
     read_nodes(v, pg_result(pg, nodes), member_awaits_others(&n->member, now));
     read_shards(v, pg_result(pg, shards));

@@ -31,6 +31,7 @@ struct pg_nodes {
     /* Shards that were claimed and whose waiting lanes have not been read (rescan). */
     atomic_bool fresh[SHARDS];
     size_t alive_before;
+    atomic_llong clock_ahead_ms; /* of the server's, at the last look; see store/numbers.h */
     /* For metrics. */
     atomic_llong alive, held, takeovers, lost, refused, handed_over;
 };

@@ -90,6 +90,7 @@ static void pg_numbers_slot(struct store *store, struct store_numbers *ret)
         .shards_lost = atomic_load(&s->nodes.lost),
         .outcomes_refused = atomic_load(&s->nodes.refused),
         .handed_over = atomic_load(&s->nodes.handed_over),
+        .clock_ahead_ms = atomic_load(&s->nodes.clock_ahead_ms),
         .node_name = s->nodes.name,
         .statements_refused = atomic_load(&n->refusals.count),
         .outcomes_set_aside = atomic_load(&n->set_aside),
