@@ -245,6 +245,14 @@ static struct request *take_turn(struct queue *q, size_t taker)
     return r;
 }
 
+void queue_end_turn(struct queue *q, size_t taker)
+{
+    ASSERT(pthread_mutex_lock(&q->mutex) == 0);
+    q->under_way[taker] = 0;
+    ASSERT(pthread_cond_broadcast(&q->wake) == 0);
+    ASSERT(pthread_mutex_unlock(&q->mutex) == 0);
+}
+
 struct request *queue_take_turn(struct queue *q, size_t taker, int64_t wait_ms)
 {
     struct timespec until = deadline_after(wait_ms < 0 ? 0 : wait_ms);

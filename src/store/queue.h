@@ -99,3 +99,5 @@ struct request *queue_take(struct queue *q, int64_t wait_ms);
  * way. The call says that this thread has finished the request it took before. REQUEST_STOP comes
  * last. */
 struct request *queue_take_turn(struct queue *q, size_t taker, int64_t wait_ms);
+/* The thread has finished its request and does something else before it takes the next one. */
+void queue_end_turn(struct queue *q, size_t taker);

@@ -128,6 +128,18 @@ static void an_account_has_one_thread(void)
     CHECK_EQ_INT(turn_of(0), -1);
 }
 
+/* While the first thread does something else, the other one may take its account. */
+static void a_turn_ends_before_the_next_one(void)
+{
+    post_count(0, 7);
+    post_count(1, 7);
+    CHECK_EQ_INT(turn_of(0), 7);
+    CHECK_EQ_INT(turn_of(1), -1);
+    queue_end_turn(&queue, 0);
+    CHECK_EQ_INT(turn_of(1), 7);
+    queue_end_turn(&queue, 1);
+}
+
 static void lists_of_objects_have_one_thread(void)
 {
     struct object_list lists[2] = {{.account_no = 7}, {.account_no = 7}};
@@ -186,6 +198,7 @@ int main(void)
     RUN(outcomes_wake_who_sleeps);
     RUN(accounts_take_turns);
     RUN(an_account_has_one_thread);
+    RUN(a_turn_ends_before_the_next_one);
     RUN(lists_of_objects_have_one_thread);
     RUN(the_end_comes_last);
     RUN(a_sleeping_thread_is_woken_for_another_account);

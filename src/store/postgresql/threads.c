@@ -68,6 +68,7 @@ static void read_all(struct pg_reader *reader)
             is_due ? NULL
                    : queue_take_turn(from, reader->number, packs_keys(reader) ? left_ms : -1);
         if (!r) {
+            queue_end_turn(from, reader->number);
             left_ms = pack_slice(reader, &packer);
             pack_mono_ms = env_mono_ms(env_real()) + left_ms;
             continue;
