@@ -85,12 +85,10 @@ static void take_in(struct member *m, const struct shards_seen *seen, struct sha
         if (held && (!mine || hold->fence != seen->shards[i].fence)) {
             *hold = (struct shard_hold){0};
             todo->lost++;
-            todo->changed = true;
             held = false;
         }
         if (mine && !held)
             member_claimed(m, i, seen->shards[i].fence);
-        todo->changed |= mine && !held;
     }
 }
 
@@ -105,7 +103,6 @@ static void begin_to_drain(struct member *m, int32_t surplus, int64_t mono_ms,
         hold->state = SHARD_DRAINING;
         hold->drain_mono_ms = mono_ms;
         todo->drained++;
-        todo->changed = true;
         surplus--;
     }
 }

@@ -35,8 +35,8 @@
 #define NODE_RENEW_MS 1000
 #define NODE_MARGIN_MS 1500
 #define SHARD_DRAIN_MS 5000
-/* How long a node that is back from an outage leaves the other nodes' shards to them: a connection
- * to a server that does not answer is given up after 5 s, and tried again 3 s later. */
+/* How long a node that is back from an outage leaves the other nodes' shards to them: until each
+ * has tried again to connect (store/postgresql/nodes.h). */
 #define NODE_OTHERS_BACK_MS 8000
 
 uint32_t shard_of_app(uint32_t app_no);
@@ -93,7 +93,6 @@ struct shards_todo {
     size_t releases;
     /* Shards that this look has found lost to other nodes, and shards that begin to drain. */
     size_t lost, drained;
-    bool changed; /* a shard was gained, lost or begins to drain */
 };
 
 void member_init(struct member *m, uint64_t self);

@@ -165,7 +165,8 @@ struct cluster_first {
     struct pg_store_id records[CLUSTERS_MOST]; /* which store each further cluster has */
 };
 
-static bool read_place(struct pg *pg, struct cluster_state *c, bool has_record,
+/* Says in c->away if the database has no store. */
+static void read_place(struct pg *pg, struct cluster_state *c, bool has_record,
                        struct cluster_place *ret)
 {
     enum pg_identity_found found = pg_identity_look(pg, &ret->identity);
@@ -176,7 +177,6 @@ static bool read_place(struct pg *pg, struct cluster_state *c, bool has_record,
                           " leads elsewhere, or the database was made anew"
                         : "there is no store in this database yet: a server makes it when it"
                           " starts");
-    return ret->known;
 }
 
 /* NULL: it may be the cluster's. */
@@ -243,34 +243,41 @@ static void check_room(struct pg *pg, struct cluster_state *c)
 }
 
 /* PG_REFUSED in a look at rows is a role that may not read them. */
+static void look_at(struct pg *pg, struct cluster_state *all, size_t count, size_t which,
+                    struct cluster_first *first)
+{
+    struct cluster_state *c = &all[which];
+    struct pg_move_facts facts;
+    struct cluster_place own = {0};
+    read_place(pg, c, pg_store_id_is_set(&first->records[which]), &own);
+    if (*c->away)
+        return;
+    int64_t partners = c->partners;
+    if (!pg_cluster_look(pg, c, &facts))
+        set_away(c, buf_c(&pg->why));
+    else if (c->move.step == MOVE_UNSEEN)
+        (void)!pg_cluster_look_at_follower(pg, facts.follower, &c->move);
+    c->partners = partners;
+    if (which == 0)
+        first->place = own;
+    check_place(c, &own, first);
+    if (!*c->away)
+        check_room(pg, c);
+    if (which == 0 && own.known && own.identity.cluster == 0) {
+        count_partners(pg, all, count);
+        (void)!cluster_records_load(pg, first->records);
+    }
+}
+
 static void look(const char *uri, struct cluster_state *all, size_t count, size_t which,
                  struct cluster_first *first)
 {
-    struct cluster_state *c = &all[which];
     struct lone_connection lone;
-    struct pg *pg = &lone.pg;
-    struct pg_move_facts facts;
-    struct cluster_place own = {0};
     lone_init(&lone, uri);
-    if (!lone_connect(&lone, NULL)) {
-        explain(pg, c);
-    } else if (read_place(pg, c, pg_store_id_is_set(&first->records[which]), &own), !*c->away) {
-        int64_t partners = c->partners;
-        if (!pg_cluster_look(pg, c, &facts))
-            set_away(c, buf_c(&pg->why));
-        else if (c->move.step == MOVE_UNSEEN)
-            (void)!pg_cluster_look_at_follower(pg, facts.follower, &c->move);
-        c->partners = partners;
-        if (which == 0)
-            first->place = own;
-        check_place(c, &own, first);
-        if (!*c->away)
-            check_room(pg, c);
-        if (which == 0 && own.known && own.identity.cluster == 0) {
-            count_partners(pg, all, count);
-            (void)!cluster_records_load(pg, first->records);
-        }
-    }
+    if (lone_connect(&lone, NULL))
+        look_at(&lone.pg, all, count, which, first);
+    else
+        explain(&lone.pg, &all[which]);
     lone_close(&lone);
 }
 

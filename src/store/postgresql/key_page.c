@@ -8,6 +8,8 @@
 #define NUMBER_BYTES (KEY_EVENT_NO_BITS / 8u)
 #define ENTRY_BYTES (KEY_BYTES + CONTENT_BYTES + NUMBER_BYTES)
 _Static_assert(KEY_BYTES *KEY_PAGE_MOST == 1056, "KEYS_OF_FULL_PAGE");
+_Static_assert(KEY_BYTES == 16 && CONTENT_BYTES == 8 && NUMBER_BYTES == 6,
+               "FIND_KEY, BEHIND_KEYS, PACKED_CONTENT and PACKED_EVENT_NO");
 
 int packed_key_compare(const void *a, const void *b)
 {

@@ -137,8 +137,8 @@ static size_t take_ready(struct recorder *rec, struct outcome_list *list, size_t
     return kept - at;
 }
 
-/* The time to isolate refused outcomes is used up: the rest of the list is set aside before the
- * others. */
+/* Gives up isolating refused outcomes: what is left of the list joins those set aside, and goes in
+ * front of them when they are tried again. */
 static void put_off(struct recorder *rec, struct outcome_list *list, size_t at)
 {
     struct outcome_list first = {0};

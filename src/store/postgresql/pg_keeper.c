@@ -222,24 +222,22 @@ static enum pg_fate look_at_numbers(struct postgresql_store *s, struct chores *c
     return fate;
 }
 
-static enum pg_fate do_chores(struct postgresql_store *s, struct chores *c, int64_t now_mono_ms)
+static void do_chores(struct postgresql_store *s, struct chores *c, int64_t now_mono_ms)
 {
     if (now_mono_ms < c->due_mono_ms)
-        return PG_OK;
+        return;
     enum pg_fate fate = questions_step(s, &s->keeper);
     if (fate == PG_OK)
         fate = handover_rescan(s, &s->keeper, &c->rescan_mono_ms);
     if (fate == PG_LOST)
-        return fate;
+        return;
     if (is_house_due(s, c, now_mono_ms)) {
         bool good = keep_house(s, &s->keeper, c, now_mono_ms);
         c->house_mono_ms = now_mono_ms + (good ? KEEPER_HOUSE_MS : KEEPER_HOUSE_AGAIN_MS);
     }
     c->due_mono_ms = now_mono_ms + (s->questions.busy ? KEEPER_HASTE_MS : KEEPER_LOOK_MS);
-    fate = look_at_numbers(s, c, now_mono_ms);
-    if (fate == PG_OK)
+    if (look_at_numbers(s, c, now_mono_ms) == PG_OK)
         look_at_cluster(s, &s->keeper, now_mono_ms);
-    return fate;
 }
 
 void *pg_keeper_main(void *arg)
@@ -265,7 +263,7 @@ void *pg_keeper_main(void *arg)
         enum pg_fate fate = handover_poll(s, &s->keeper, &hearing);
         pause_ms = pause_behind(pause_ms, timing_now_us() - begin_us, hearing.heard);
         if (fate == PG_OK)
-            (void)!do_chores(s, &chores, env_mono_ms(env_real()));
+            do_chores(s, &chores, env_mono_ms(env_real()));
     }
     pg_partitions_free(&chores.known);
     return NULL;

@@ -24,12 +24,11 @@ bool pg_refuse(struct pg *pg, const char *fmt, ...)
     return false;
 }
 
-/* Checks what the store needs, and settings that would make it lose events. */
+/* Checks what the store needs, and that the server does not lose events. */
 bool pg_check_server(struct pg *pg)
 {
     int at = pg_exec(pg, "SELECT current_setting('server_version_num')::int,"
-                         "current_setting('server_encoding'),current_setting('fsync'),"
-                         "current_setting('full_page_writes')");
+                         "current_setting('server_encoding'),current_setting('fsync')");
     if (pg_sync(pg) != PG_OK)
         return false;
     const PGresult *r = pg_result(pg, at);

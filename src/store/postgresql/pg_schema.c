@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/arithmetic.h"
 #include "domain/clock.h"
+#include "domain/event.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -16,6 +17,8 @@
 
 #define COUNT_COLUMN(name) "," #name " bigint"
 #define COUNT_COLUMNS DELIVERY_STATS_COLUMNS(COUNT_COLUMN)
+
+_Static_assert(CAP_COUNTED == 1, "the index event_paid");
 
 /* Every key begins with the account, so that the tables can be distributed by it. There are no
  * sequences: an event's number comes from its account's row. */
