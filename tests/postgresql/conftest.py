@@ -1,6 +1,7 @@
 """A PostgreSQL server for the tests of this folder: one that they may stop, kill and start again."""
 import itertools
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -69,6 +70,7 @@ def pooler(server, database, tmp_path):
         "pool_mode = transaction",
         "default_pool_size = 3",
         "server_round_robin = 1",
+        "query_wait_timeout = 2",  # as the page says, and sooner
         "ignore_startup_parameters = extra_float_digits",
         "logfile = %s/log" % folder,
         "")))
@@ -83,3 +85,4 @@ def pooler(server, database, tmp_path):
         name, str(folder).replace("/", "%2F"), "postgres")
     process.terminate()
     process.wait(60)
+    shutil.rmtree(folder)

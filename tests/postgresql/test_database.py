@@ -119,6 +119,24 @@ def test_it_works_through_pgbouncer_in_transaction_mode(pooler, database_daemon,
     assert {sql(pooler, "SELECT count(*) FROM pg_prepared_statements") for _ in range(6)} == {"0"}
 
 
+def test_a_pooler_whose_server_is_away_puts_no_commit_in_doubt(server, pooler, database_daemon, receiver):
+    """Its connections are made, and then fail where they ask which store they have reached."""
+    database_daemon.uri = pooler
+    daemon = database_daemon.start()
+    account = Account(daemon, receiver.url)
+    daemon.api().events([account.event("before")])
+    daemon.api().wait_state("before", account.partner_id, "delivered")
+    server.kill()
+    try:
+        for n in range(3):
+            refused = daemon.api().post("/api/v1/events", account.event("n%d" % n), timeout=60)
+            assert refused.status == 503 and "nothing of this request was stored" in refused.text, refused
+        daemon.process.terminate()
+        assert daemon.process.wait(60) == 0
+    finally:
+        server.start()
+
+
 def test_plans_are_kept_where_the_server_is_asked_directly(server, database, database_daemon, receiver):
     name = database.split("@/")[1].split("?")[0]
     sql(database, 'ALTER DATABASE "%s" SET log_min_duration_statement=0' % name)

@@ -2,6 +2,7 @@
 while the replica is stopped, late or none any more."""
 import signal
 import threading
+import time
 from urllib.parse import quote
 
 import pytest
@@ -197,6 +198,29 @@ def test_a_replica_that_hangs_is_left(tmp_path, pair, receiver):
         wait_state(daemon, "away")
         pair.replica.signal(signal.SIGCONT)
         wait_state(daemon, "used")
+    finally:
+        daemon.stop()
+
+
+def test_a_stop_does_not_wait_for_a_replica_that_hangs(tmp_path, pair, receiver):
+    daemon = of(tmp_path, pair)
+    try:
+        account = Account(daemon.start(), receiver.url)
+        wait_state(daemon, "used")
+        daemon.api().events([account.event("s")])
+        for _ in range(5):
+            check_reads(daemon, account, "s")  # its connections are open, as a new one is given up soon
+        day = daemon.api().callback("s", account.partner_id)["CreatedAt"][:10]
+        readers = [threading.Thread(target=daemon.api().get, args=(path,), kwargs={
+            "query": {"partnerId": account.partner_id, "day": day}, "timeout": 100})
+            for path in ("/api/v1/statements", "/api/v1/intraday")]
+        pair.replica.signal(signal.SIGSTOP)
+        for reader in readers:
+            reader.start()
+        wait_state(daemon, "away")
+        began = time.monotonic()
+        daemon.stop(timeout_s=30)
+        print("stopped in %.1f s" % (time.monotonic() - began))
     finally:
         daemon.stop()
 

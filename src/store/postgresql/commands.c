@@ -96,7 +96,7 @@ static enum pg_fate end_resend(struct postgresql_store *s, struct pg *pg, struct
         pg_side_owe(side, pg_row_callback(row));
     else if (due)
         handover_callback(&side->handover, row);
-    handover_send(s, pg, &side->handover);
+    handover_send(side);
     resend->status = STORE_OK;
     enum pg_fate fate = put_parts(pg, resend->parts, resend->part_count);
     return fate == PG_OK ? pg_sync_commit(s, pg) : fate;

@@ -132,6 +132,7 @@ static void begin(struct pg *pg, const char *how, bool writes, bool generic)
     ASSERT(pg->sent == 0 && !pg->in_transaction);
     pg->writes = writes;
     pg->in_transaction = true;
+    pg->takes_long = false;
     pg->committing = pg->commit_refused = pg->standby_skipped = false;
     pg_exec_f(pg, "BEGIN ISOLATION LEVEL %s", how);
     args_clear(&pg->args);
@@ -181,7 +182,8 @@ void pg_commit(struct pg *pg)
 void pg_take_long(struct pg *pg)
 {
     pg_exec_f(pg, "SELECT set_config('statement_timeout','%d',true)," BY_INDEX("on"),
-              PG_SCAN_TIMEOUT_MS);
+              PG_LONG_STATEMENT_TIMEOUT_MS);
+    pg->takes_long = true;
 }
 
 void pg_visit(struct pg *pg, pg_row_visitor visit, void *context)
@@ -226,6 +228,11 @@ static bool wait_for_result(struct pg *pg, int64_t until_mono_ms)
     return true;
 }
 
+static int64_t trip_end_mono_ms(const struct pg *pg)
+{
+    return env_mono_ms(env_real()) + (pg->takes_long ? pg->long_trip_ms : pg->trip_ms);
+}
+
 static enum pg_fate fate_of_error(struct pg *pg, const PGresult *r)
 {
     const char *state = PQresultErrorField(r, PG_DIAG_SQLSTATE);
@@ -265,7 +272,7 @@ static enum pg_fate take_results(struct pg *pg, int which, int64_t until_mono_ms
             fate = PG_NOT_NOW; /* the failed statement's error says why */
         } else if (status == PGRES_SINGLE_TUPLE) {
             pg->visit(pg->context, r);
-            until_mono_ms = env_mono_ms(env_real()) + pg->trip_ms;
+            until_mono_ms = trip_end_mono_ms(pg);
         }
         if (which < PG_STATEMENTS_MOST && !pg->results[which] && status != PGRES_SINGLE_TUPLE)
             pg->results[which] = r;
@@ -293,7 +300,7 @@ static enum pg_fate take_prepare_results(struct pg *pg, int which, int64_t until
 static enum pg_fate take_all(struct pg *pg)
 {
     pg->began_mono_ms = env_mono_ms(env_real());
-    int64_t until = pg->began_mono_ms + pg->trip_ms;
+    int64_t until = trip_end_mono_ms(pg);
     enum pg_fate first = PG_OK;
     for (int i = 0; i < pg->sent; i++) {
         enum pg_fate fate = take_prepare_results(pg, i, until);
@@ -332,6 +339,8 @@ static void learn_prepared(struct pg *pg, bool is_fine)
 enum pg_fate pg_sync(struct pg *pg)
 {
     enum pg_fate fate = PG_LOST;
+    if (pg->connection) /* else it says why there is none */
+        buf_clear(&pg->why);
     if (pg->connection && PQpipelineSync(pg->connection))
         fate = take_all(pg);
     learn_prepared(pg, fate == PG_OK);
@@ -370,10 +379,10 @@ void pg_rollback(struct pg *pg)
     if (!pg->in_transaction)
         return;
     pg->in_transaction = false;
+    pg->takes_long = false;
     if (!pg->connection)
         return;
-    pg->sent = 0;
-    (void)pg_exec(pg, "ROLLBACK");
+    (void)pg_exec(pg, "ROLLBACK"); /* behind what was not sent yet */
     if (!PQpipelineSync(pg->connection) || take_all(pg) != PG_OK)
         pg_disconnect(pg);
     pg->sent = 0;

@@ -28,9 +28,14 @@
 #define PG_STATEMENT_TIMEOUT_MS 30000
 #define PG_LOCK_TIMEOUT_MS 5000
 #define PG_TRIP_TIMEOUT_MS 40000
-#define PG_SCAN_TIMEOUT_MS 600000
-/* A trip_ms for what nobody waits for: connecting is given up as soon, too. */
-#define PG_TRIP_SHORT_MS 2000
+/* The same two limits of a transaction that calls pg_take_long. */
+#define PG_LONG_STATEMENT_TIMEOUT_MS 600000
+#define PG_LONG_TRIP_TIMEOUT_MS 610000
+/* How long connecting may take, in seconds as libpq wants it. With a trip_ms of at most
+ * PG_TRIP_SHORT_MS, and during a stop, it is the short one. */
+#define PG_CONNECT_TIMEOUT_S 5
+#define PG_CONNECT_SHORT_S 2
+#define PG_TRIP_SHORT_MS (PG_CONNECT_SHORT_S * 1000)
 /* How long a stop waits for the database, and for a trip that begins later. */
 #define PG_STOP_PATIENCE_MS 5000
 
@@ -42,14 +47,17 @@ struct pg {
     struct pg_hosts *hosts; /* what the store's connections know about its servers; may be NULL */
     int host;               /* the index of the connected server */
     const struct pg_identity *identity;  /* the store that a server must have; NULL: any or none */
-    int64_t trip_ms;                     /* a trip that takes longer ends as PG_LOST */
+    int64_t trip_ms, long_trip_ms;       /* a trip that takes longer ends as PG_LOST; */
+    bool takes_long;                     /* the second holds behind pg_take_long */
     int64_t began_mono_ms;               /* the current trip */
     const atomic_llong *give_up_mono_ms; /* the store's; NULL: of no store that is told to stop */
     PGconn *connection;
     bool in_transaction;
-    bool writes; /* the transaction may write */
-    /* a COMMIT was sent since pg_begin: if the connection is lost, it may have happened */
-    bool committing;
+    bool writes;     /* the transaction may write */
+    bool committing; /* a COMMIT was sent since pg_begin */
+    /* pg_sync_commit has sent the COMMIT of the current group: if the connection is lost, it may
+     * have happened */
+    bool group_committing;
     bool commit_refused;  /* COMMIT itself failed: a proxy in between may have lost its result */
     bool standby_skipped; /* the transaction committed without the standby that it waited for */
     struct buf why;       /* the error of the last failed trip */
@@ -104,7 +112,8 @@ void pg_begin_generic(struct pg *pg);
 /* A transaction that reads one snapshot, for an answer that comes from several statements. */
 void pg_begin_snapshot(struct pg *pg);
 void pg_commit(struct pg *pg); /* puts COMMIT in; pg_sync follows */
-/* raises the statement timeout of this transaction to PG_SCAN_TIMEOUT_MS */
+/* For a scan of many rows: raises the time limits of this transaction, and lets the planner choose
+ * any plan. */
 void pg_take_long(struct pg *pg);
 /* Visits the rows of the last statement as they arrive instead of storing them. */
 void pg_visit(struct pg *pg, pg_row_visitor visit, void *context);

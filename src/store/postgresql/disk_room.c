@@ -31,11 +31,11 @@ void pg_room_look(struct pg_room *r, struct pg *pg, int64_t mono_ms)
         return;
     r->due_mono_ms = mono_ms + LOOK_EVERY_MS;
     enum pg_fate fate = try_room(pg);
-    if (fate == PG_LOST) {
+    bool none = fate == PG_NOT_NOW && sqlstate_is_disk_full(pg->sqlstate);
+    if (fate != PG_OK && !none) { /* the check failed for another reason */
         pg_room_doubt(r);
         return;
     }
-    bool none = fate == PG_NOT_NOW && sqlstate_is_disk_full(pg->sqlstate);
     if (atomic_exchange(&r->none, none) == none)
         return;
     if (none)

@@ -76,15 +76,15 @@ void handover_events(struct pg_table *t, const struct event *const *events, size
     buf_free(&row);
 }
 
-void handover_send(struct postgresql_store *s, struct pg *pg, const struct pg_table *t)
+void handover_send(struct pg_side *side)
 {
-    if (table_rows(t) == 0)
+    if (table_rows(&side->handover) == 0)
         return;
-    args_table(pg_args(pg), t);
-    pg_query_prepared(pg,
+    args_table(pg_args(&side->pg), &side->handover);
+    pg_query_prepared(&side->pg,
                       "INSERT INTO handover(account_no,shard,lane,due_ms,event_no,period,callbacks)"
                       " SELECT * FROM unnest($1,$2,$3,$4,$5,$6,$7)");
-    atomic_fetch_add(&s->nodes.handed_over, table_rows(t));
+    side->handed_over += table_rows(&side->handover);
 }
 
 void handover_behind(struct postgresql_store *s, struct pg_side *side)
@@ -111,11 +111,13 @@ void handover_behind(struct postgresql_store *s, struct pg_side *side)
     bool good = pg_connect(&side->pg);
     if (good) {
         pg_begin(&side->pg, false);
-        handover_send(s, &side->pg, &side->handover);
+        handover_send(side);
         pg_commit(&side->pg);
         good = pg_sync(&side->pg) == PG_OK;
     }
-    if (!good)
+    if (good)
+        atomic_fetch_add(&s->nodes.handed_over, table_rows(&side->handover));
+    else
         log_warning("handover_failed", LOG_STR("why", buf_str(&side->pg.why)));
 }
 

@@ -10,8 +10,8 @@ void handover_callback(struct pg_table *t, const struct pg_row *row);
 /* New callbacks of one lane, at least one, ordered by number: the row has the callbacks
  * themselves. */
 void handover_events(struct pg_table *t, const struct event *const *events, size_t count);
-/* Puts the INSERT into the pipeline unless the table is empty. */
-void handover_send(struct postgresql_store *s, struct pg *pg, const struct pg_table *t);
+/* Puts the INSERT of the side's rows into the pipeline, if there are any. */
+void handover_send(struct pg_side *side);
 /* After a commit: hands over the side's callbacks whose lanes are not this node's any more. */
 void handover_behind(struct postgresql_store *s, struct pg_side *side);
 

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SILENT_MS 1000    /* a connect that fails after so long got no answer */
-#define TRY_AGAIN_MS 3000 /* such a server is not tried again for so long */
-/* and then reserved for the connection that tries it, at most for so long */
+#define SILENT_MS 1000 /* a connect that fails after so long got no answer */
+/* such a server is not tried again for PG_TRY_AGAIN_MS, and then reserved for the connection that
+ * tries it, at most for so long */
 #define TRY_MOST_MS 60000
 
 /* --- parsing the URI -------------------------------------------------------------------------- */
@@ -119,7 +119,7 @@ void pg_hosts_tried(struct pg_hosts *h, int host, int before, bool good, int64_t
                     int64_t now_mono_ms)
 {
     bool silent = !good && took_ms >= SILENT_MS;
-    atomic_store(&h->hosts[host].not_before_mono_ms, silent ? now_mono_ms + TRY_AGAIN_MS : 0);
+    atomic_store(&h->hosts[host].not_before_mono_ms, silent ? now_mono_ms + PG_TRY_AGAIN_MS : 0);
     int replaced = before;
     if (good && before != host && atomic_compare_exchange_strong(&h->primary, &before, host) &&
         replaced >= 0)

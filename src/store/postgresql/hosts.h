@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #define PG_HOSTS_MOST 16
+#define PG_TRY_AGAIN_MS 3000 /* how long a server that did not answer is not tried again */
 
 struct pg_host {
     char *name, *address, *port;     /* address NULL: resolve the name */
@@ -35,5 +36,5 @@ MUST_CHECK bool pg_hosts_try(struct pg_hosts *h, int host, int64_t now_mono_ms);
  * try may have begun before the change. */
 void pg_hosts_tried(struct pg_hosts *h, int host, int before, bool good, int64_t took_ms,
                     int64_t now_mono_ms);
-/* True if another server than `host` has been found to be the primary. */
+/* True if another server than `host` is the primary, or if none has been found yet. */
 bool pg_hosts_moved_from(struct pg_hosts *h, int host);

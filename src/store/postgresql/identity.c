@@ -72,11 +72,15 @@ enum pg_identity_found pg_identity_look(struct pg *pg, struct pg_identity *ret)
 {
     struct pg_hosts *hosts = pg->hosts;
     struct pg_refusals *refusals = pg->refusals;
+    int64_t trip_ms = pg->trip_ms;
     pg->hosts = NULL; /* a trip would give up, as the primary is still another server or none */
     pg->refusals = NULL;
+    if (trip_ms > PG_CONNECT_TIMEOUT_S * 1000) /* a pooler answers for a server that is away */
+        pg->trip_ms = PG_CONNECT_TIMEOUT_S * 1000;
     enum pg_identity_found found = look(pg, ret);
     pg->hosts = hosts;
     pg->refusals = refusals;
+    pg->trip_ms = trip_ms;
     return found;
 }
 

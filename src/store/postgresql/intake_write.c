@@ -270,7 +270,7 @@ static void hand_over(struct pg_intake *in, const struct event **events, size_t 
             ;
         handover_events(t, events + first, end - first);
     }
-    handover_send(in->s, in->pg, t);
+    handover_send(in->side);
 }
 
 static void write_callbacks(struct pg_intake *in, struct intake_item *const *accepted, size_t count)

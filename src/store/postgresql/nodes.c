@@ -4,11 +4,16 @@
  * ends before the database's. A shard's fence is published before its lanes are read, so that their
  * callbacks are not thrown away.
  *
- * Locks: an act locks rows of nodes whose leases have ended, and then shards to claim, and skips
- * those that others have locked: it waits only in its release, for a claim of the same shard, which
- * is the last statement of its transaction. A look locks its own node's row and waits for nothing
- * after it, pg_nodes_leave locks its own shards and then its node's row. Outcomes lock shards (FOR
- * KEY SHARE), never nodes. So nobody waits for somebody who waits for them. */
+ * Locks, in the order in which they are taken:
+ *
+ *   look      the row of this node, and nothing after it
+ *   act       shards to release; rows of nodes whose leases have ended; shards to claim
+ *   leave     shards of this node, then its row
+ *   outcomes  shards (FOR KEY SHARE), never nodes
+ *
+ * An act skips rows of nodes and shards to claim that others have locked. So it can wait only for
+ * its release, for a claim of the same shard, and a claim is the last statement of its transaction.
+ * So nobody waits for somebody who waits for them. */
 #include "store/postgresql/nodes.h"
 
 #include "base/alloc.h"

@@ -16,6 +16,9 @@
 #include <pthread.h>
 
 #define NODE_TRIP_MS 8000 /* longest wait for a renewal: the lease has ended by then */
+_Static_assert(NODE_TRIP_MS > NODE_LEASE_MS, "a trip outlasts the lease");
+_Static_assert(NODE_OTHERS_BACK_MS >= PG_CONNECT_TIMEOUT_S * 1000 + PG_TRY_AGAIN_MS,
+               "others have tried again to connect");
 
 struct pg_nodes {
     struct pg pg;

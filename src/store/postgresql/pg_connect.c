@@ -8,8 +8,11 @@
 
 void pg_init(struct pg *pg, const char *uri)
 {
-    *pg = (struct pg){
-        .uri = uri, .server = "read-write", .trip_ms = PG_TRIP_TIMEOUT_MS, .stream = -1};
+    *pg = (struct pg){.uri = uri,
+                      .server = "read-write",
+                      .trip_ms = PG_TRIP_TIMEOUT_MS,
+                      .long_trip_ms = PG_LONG_TRIP_TIMEOUT_MS,
+                      .stream = -1};
 }
 
 void pg_clear_results(struct pg *pg)
@@ -94,7 +97,8 @@ static PGconn *open_connection(const struct pg *pg, const struct pg_host *host)
         NULL,
     };
     bool is_short = pg_give_up_mono_ms(pg) || pg->trip_ms <= PG_TRIP_SHORT_MS;
-    const char *const values[] = {is_short ? "2" : "5",
+    const char *const values[] = {is_short ? NUMBER_AS_TEXT(PG_CONNECT_SHORT_S)
+                                           : NUMBER_AS_TEXT(PG_CONNECT_TIMEOUT_S),
                                   "10",
                                   "5",
                                   "3",

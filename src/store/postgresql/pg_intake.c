@@ -325,6 +325,7 @@ static enum pg_fate end_trial(struct pg_intake *in)
     if (fate == PG_OK)
         pg_rollback(in->pg);
     in->side->changes.added = (struct pg_counts){0};
+    in->side->handed_over = 0;
     return fate;
 }
 

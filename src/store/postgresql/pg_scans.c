@@ -109,6 +109,7 @@ enum pg_fate pg_read_count(struct postgresql_store *s, struct pg *pg, void *call
     c->apps = NULL;
     c->count = 0;
     pg_begin(pg, true);
+    pg_take_long(pg);
     args_int(pg_args(pg), PG_INT4, c->account_no);
     args_int(&pg->args, PG_INT8, c->app_no);
     args_int(&pg->args, PG_INT8, c->accepted_from_ms);

@@ -289,10 +289,11 @@ static const struct store_ops postgresql_ops = {
     .close = pg_close_slot,
 };
 
-static void init_connection(struct postgresql_store *s, struct pg *pg)
+void pg_store_init_connection(struct postgresql_store *s, struct pg *pg)
 {
     pg_init(pg, s->uri);
     pg->hosts = &s->hosts;
+    pg->identity = &s->identity;
     pg->give_up_mono_ms = &s->give_up_mono_ms;
     pg->refusals = &s->numbers.refusals;
 }
@@ -300,18 +301,19 @@ static void init_connection(struct postgresql_store *s, struct pg *pg)
 static void init_parts(struct postgresql_store *s)
 {
     pg_hosts_init(&s->hosts, s->uri);
-    init_connection(s, &s->changes.pg);
-    init_connection(s, &s->outcomes.pg);
-    init_connection(s, &s->pages);
-    init_connection(s, &s->keeper);
-    init_connection(s, &s->nodes.pg);
+    pg_store_init_connection(s, &s->changes.pg);
+    pg_store_init_connection(s, &s->outcomes.pg);
+    pg_store_init_connection(s, &s->pages);
+    pg_store_init_connection(s, &s->keeper);
+    s->keeper.identity = NULL; /* until it has found the store */
+    pg_store_init_connection(s, &s->nodes.pg);
     s->nodes.pg.trip_ms = NODE_TRIP_MS;
     for (size_t i = 0; i < PG_READERS; i++) {
         s->reads[i].store = s->scans[i].store = s;
         s->reads[i].number = s->scans[i].number = i;
         s->scans[i].is_scans = true;
-        init_connection(s, &s->reads[i].pg);
-        init_connection(s, &s->scans[i].pg);
+        pg_store_init_connection(s, &s->reads[i].pg);
+        pg_store_init_connection(s, &s->scans[i].pg);
     }
     ASSERT(pthread_mutex_init(&s->nodes.watching, NULL) == 0);
     questions_init(&s->questions);
@@ -319,17 +321,6 @@ static void init_parts(struct postgresql_store *s)
     pthread_mutex_init(&s->numbers.mutex, NULL);
     pthread_mutex_init(&s->watch.mutex, NULL);
     s->watch.seen = cluster_state_unknown(0);
-}
-
-/* From now on no connection uses another database. */
-static void stay_with_identity(struct postgresql_store *s)
-{
-    struct pg *const others[] = {&s->changes.pg, &s->outcomes.pg, &s->pages, &s->keeper,
-                                 &s->nodes.pg};
-    for (size_t i = 0; i < ARRAY_LEN(others); i++)
-        others[i]->identity = &s->identity;
-    for (size_t i = 0; i < PG_READERS; i++)
-        s->reads[i].pg.identity = s->scans[i].pg.identity = &s->identity;
 }
 
 struct store *postgresql_store_open(const struct postgresql_store_options *options, char **ret_why)
@@ -345,7 +336,7 @@ struct store *postgresql_store_open(const struct postgresql_store_options *optio
              options->node_name ? options->node_name : "");
     store_set_waiting_most(&s->store, options->waiting_most);
     init_parts(s);
-    s->replica = pg_replica_new(options->replica_uri, s->uri, options->replica_lag_most_ms);
+    s->replica = pg_replica_new(s, options->replica_uri, options->replica_lag_most_ms);
     env_random(s->env, fresh.bytes, sizeof fresh.bytes);
     struct cluster_home home = {0};
     struct pg_schema_wants wants = {.fresh = &fresh,
@@ -363,7 +354,7 @@ struct store *postgresql_store_open(const struct postgresql_store_options *optio
         free_store(s);
         return NULL;
     }
-    stay_with_identity(s);
+    s->keeper.identity = &s->identity;
     bool joined = pg_nodes_join(s);
     if (joined && (options->home || cluster_records_load(&s->keeper, s->clusters)) &&
         pg_keeper_look(s, &s->keeper) == PG_OK)

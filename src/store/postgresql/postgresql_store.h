@@ -105,6 +105,7 @@ struct pg_side {
     struct changes changes;
     struct arena scratch;            /* for the current group */
     struct pg_table table, handover; /* handover: rows for other nodes' lanes */
+    int64_t handed_over;             /* how many of those rows the current try writes */
     struct attempt_packer packer;
     struct callback **owed; /* for the sink, after the commit */
     size_t owed_count, owed_capacity;
@@ -169,6 +170,9 @@ static inline struct postgresql_store *postgresql_store_of(struct store *s)
     return store;
 }
 
+/* Sets up a connection to the store's database: it works in no other one. */
+void pg_store_init_connection(struct postgresql_store *s, struct pg *pg);
+
 /* transaction_retry.c: runs a transaction until it is done, refused or hopeless */
 typedef enum pg_fate (*pg_work)(struct postgresql_store *s, struct pg *pg, void *what);
 /* STORE_OK; STORE_REFUSED: the database refused it; STORE_BUSY: the database is down and may_refuse
@@ -176,8 +180,8 @@ typedef enum pg_fate (*pg_work)(struct postgresql_store *s, struct pg *pg, void 
 enum store_status pg_try_write(struct postgresql_store *s, struct pg_side *side, pg_work work,
                                void *what, bool may_refuse);
 enum store_status pg_try_read(struct postgresql_store *s, struct pg *pg, pg_work work, void *what);
-/* pg_connect, for what no request waits for: not while the database is away and the time for
- * stopping is over. */
+/* As pg_connect, for periodic work. Fails at once if the daemon is stopping, its patience
+ * (PG_STOP_PATIENCE_MS) is over, and the database is away. */
 MUST_CHECK bool pg_store_connect(struct postgresql_store *s, struct pg *pg);
 void pg_store_note_away(struct postgresql_store *s, const struct pg *pg, bool away);
 /* Commits, and counts the commit. */

@@ -25,9 +25,9 @@ void refusals_note(struct pg_refusals *r, const char *sqlstate, const char *why)
 {
     long long now = env_mono_ms(env_real()), logged = atomic_load(&r->log_mono_ms);
     long long count = atomic_fetch_add(&r->count, 1) + 1;
-    bool same = atomic_exchange(&r->last, pack(sqlstate)) == pack(sqlstate);
+    atomic_store(&r->last, pack(sqlstate));
     atomic_store(&r->last_mono_ms, now);
-    if (same && logged && now - logged < LOG_PAUSE_MS)
+    if (logged && now - logged < LOG_PAUSE_MS)
         return;
     atomic_store(&r->log_mono_ms, now);
     log_error("statement_refused", LOG_C("sqlstate", sqlstate), LOG_C("why", why),

@@ -32,14 +32,16 @@ struct pg_replica {
     atomic_llong lag_ms, served, passed_on;
 };
 
-static void init_connection(struct pg *pg, const char *uri, int64_t trip_ms)
+static void init_connection(struct postgresql_store *s, struct pg *pg, const char *uri,
+                            int64_t trip_ms)
 {
     pg_init(pg, uri);
     pg->server = "standby";
-    pg->trip_ms = trip_ms;
+    pg->trip_ms = pg->long_trip_ms = trip_ms; /* the primary is asked behind that */
+    pg->give_up_mono_ms = &s->give_up_mono_ms;
 }
 
-struct pg_replica *pg_replica_new(const char *uri, const char *primary_uri, int64_t lag_most_ms)
+struct pg_replica *pg_replica_new(struct postgresql_store *s, const char *uri, int64_t lag_most_ms)
 {
     if (!uri)
         return NULL;
@@ -47,11 +49,11 @@ struct pg_replica *pg_replica_new(const char *uri, const char *primary_uri, int6
     r->uri = xstrdup(uri);
     r->lag_most_ms = lag_most_ms;
     for (size_t i = 0; i < PG_READERS; i++) {
-        init_connection(&r->reads[i], r->uri, READ_TRIP_MS);
-        init_connection(&r->scans[i], r->uri, PG_TRIP_TIMEOUT_MS);
+        init_connection(s, &r->reads[i], r->uri, READ_TRIP_MS);
+        init_connection(s, &r->scans[i], r->uri, PG_TRIP_TIMEOUT_MS);
     }
-    init_connection(&r->watch, r->uri, WATCH_TRIP_MS);
-    pg_init(&r->primary, primary_uri);
+    init_connection(s, &r->watch, r->uri, WATCH_TRIP_MS);
+    pg_store_init_connection(s, &r->primary);
     r->primary.trip_ms = WATCH_TRIP_MS;
     queue_init(&r->to_watch);
     queue_init(&r->nap);

@@ -15,7 +15,7 @@ struct pg_replica;
 
 /* NULL if no replica is configured; all functions here accept NULL. lag_most_ms: the longest wait
  * of a read. */
-struct pg_replica *pg_replica_new(const char *uri, const char *primary_uri, int64_t lag_most_ms);
+struct pg_replica *pg_replica_new(struct postgresql_store *s, const char *uri, int64_t lag_most_ms);
 void pg_replica_free(struct pg_replica *r); /* must be stopped */
 void pg_replica_start(struct postgresql_store *s);
 void pg_replica_stop(struct pg_replica *r);

@@ -39,6 +39,7 @@ enum pg_fate pg_sync_commit(struct postgresql_store *s, struct pg *pg)
 {
     int64_t begin_us = timing_now_us();
     pg_commit(pg);
+    pg->group_committing = true;
     enum pg_fate fate = pg_sync(pg);
     if (fate == PG_OK) {
         atomic_fetch_add(&s->numbers.commits, 1);
@@ -61,7 +62,7 @@ struct tries {
 static enum pg_fate try_once(struct postgresql_store *s, struct pg *pg, pg_work work, void *what,
                              bool *ret_reached)
 {
-    pg->committing = false;
+    pg->group_committing = false;
     *ret_reached = pg_connect(pg);
     return *ret_reached ? work(s, pg, what) : PG_LOST;
 }
@@ -70,6 +71,7 @@ static enum pg_fate try_write_once(struct postgresql_store *s, struct pg_side *s
                                    void *what, bool *ret_reached)
 {
     side->changes.added = (struct pg_counts){0};
+    side->handed_over = 0;
     side->since_mono_ms = env_mono_ms(env_real());
     pg_numbers_begin(&s->numbers, side->weight);
     enum pg_fate fate = try_once(s, &side->pg, work, what, ret_reached);
@@ -130,7 +132,7 @@ static bool end_try(struct postgresql_store *s, struct pg_side *side, struct tri
         return true;
     if (fate == PG_REFUSED && sqlstate_lacks_partition(side->pg.sqlstate))
         pg_partitions_free(&side->partitions); /* one was dropped since: the next try makes it */
-    side->unknown |= side->pg.committing && (fate == PG_LOST || side->pg.commit_refused);
+    side->unknown |= side->pg.group_committing && (fate == PG_LOST || side->pg.commit_refused);
     bool refused = is_refused(side, t, fate), doubt = side->unknown && may_refuse;
     side->only_looks = refused && doubt;
     if (fate == PG_NOT_NOW && sqlstate_is_disk_full(side->pg.sqlstate))
@@ -167,6 +169,7 @@ enum store_status pg_try_write(struct postgresql_store *s, struct pg_side *side,
             pg_changes_refuse_old(s);
         enum pg_fate fate = try_write_once(s, side, work, what, &t.reached);
         if (fate == PG_OK) {
+            atomic_fetch_add(&s->nodes.handed_over, side->handed_over);
             pg_store_note_away(s, &side->pg, false);
             return STORE_OK;
         }
