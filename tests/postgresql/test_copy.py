@@ -372,7 +372,20 @@ def test_a_stopped_copy_says_so(places):
     out, err = process.communicate(timeout=60)
     assert process.returncode == 1 and "the same command goes on" in err, (out, err)
     assert "copying" in err and "of 20000 events" in err
+    # what lacks events is no source: its copy would start, and take them once more
+    status, _, err = copy(database.uri, places["second"].uri)
+    assert status == 1 and "a copy into this database is not finished" in err, err
     must_copy(first.uri, database.uri)
+
+
+def test_one_of_several_clusters_is_no_store_to_copy(places):
+    first, database = places["first"], places["database"]
+    fill(first, 10)
+    must_copy(first.uri, database.uri)
+    for name, said in (("cluster_1", "this is cluster 0 of several"), ("cluster", "this is cluster 1 of several")):
+        sql(database.uri, "INSERT INTO meta VALUES('%s','\\x01')" % name)
+        status, _, err = copy(database.uri, places["second"].uri)
+        assert status == 1 and said in err and "postbackd move" in err, err
 
 
 def swapped(table, column, one, other):

@@ -59,11 +59,33 @@ static bool is_of_this_version(struct pg *pg)
                                     : "use the newer program that made it");
 }
 
-bool pg_side_open(struct pg *pg, bool make, char **ret_why)
+/* A source that lacks events would become a store that starts, and takes them once more. */
+static bool is_whole(struct pg *pg)
+{
+    pg_begin(pg, true);
+    int at = pg_exec(pg, "SELECT EXISTS(SELECT FROM meta WHERE name='" PG_META_COPY_POSITION "'),"
+                         "coalesce((SELECT get_byte(value,0) FROM meta WHERE name='cluster'),0),"
+                         "EXISTS(SELECT FROM meta WHERE name LIKE 'cluster\\_%')");
+    if (pg_end_read(pg) != PG_OK)
+        return false;
+    const PGresult *r = pg_result(pg, at);
+    if (pg_int(r, 0, 0))
+        return pg_refuse(pg, "a copy into this database is not finished: copy from where that one"
+                             " came from");
+    if (pg_int(r, 0, 1) || pg_int(r, 0, 2))
+        return pg_refuse(pg,
+                         "this is cluster %" PRId64 " of several, and a copy is of a store with one"
+                         " database: `postbackd move` moves a cluster",
+                         pg_int(r, 0, 1));
+    return true;
+}
+
+bool pg_side_open(struct pg *pg, enum pg_side_use use, char **ret_why)
 {
     if (pg_connect(pg) && pg_check_server(pg) &&
-        (!make || pg_migrate(pg, &pg_schema_migration, PG_EXPAND)) && is_of_this_version(pg) &&
-        pg_check_steps(pg, &pg_schema_migration) && is_free(pg))
+        (use != SIDE_TARGET || pg_migrate(pg, &pg_schema_migration, PG_EXPAND)) &&
+        is_of_this_version(pg) && pg_check_steps(pg, &pg_schema_migration) &&
+        (use != SIDE_SOURCE || is_whole(pg)) && is_free(pg))
         return true;
     *ret_why = xstrdup(buf_c(&pg->why));
     return false;

@@ -379,16 +379,26 @@ static bool read_facts(struct postgresql_source *s)
     return true;
 }
 
-struct copy_source *copy_postgresql_source(const char *uri, char **ret_why)
+static struct copy_source *open_as(const char *uri, enum pg_side_use use, char **ret_why)
 {
     struct postgresql_source *s = xcalloc(1, sizeof *s);
     s->source.ops = &ops;
     pg_init(&s->pg, uri);
-    if (pg_side_open(&s->pg, false, ret_why)) {
+    if (pg_side_open(&s->pg, use, ret_why)) {
         if (read_facts(s))
             return &s->source;
         *ret_why = xstrdup(buf_c(&s->pg.why));
     }
     close_source(&s->source);
     return NULL;
+}
+
+struct copy_source *copy_postgresql_source(const char *uri, char **ret_why)
+{
+    return open_as(uri, SIDE_SOURCE, ret_why);
+}
+
+struct copy_source *copy_postgresql_read_back(const char *uri, char **ret_why)
+{
+    return open_as(uri, SIDE_READ_BACK, ret_why);
 }

@@ -366,7 +366,7 @@ static struct copy_source *reread(struct copy_target *target, char **ret_why)
 {
     struct postgresql_target *t = self_of(target);
     analyze(t);
-    return copy_postgresql_source(t->uri, ret_why);
+    return copy_postgresql_read_back(t->uri, ret_why);
 }
 
 static bool finish(struct copy_target *target)
@@ -457,7 +457,7 @@ struct copy_target *copy_postgresql_target(const char *uri, const struct copy_so
     t->target.ops = &ops;
     t->uri = xstrdup(uri);
     pg_init(&t->pg, t->uri);
-    if (pg_side_open(&t->pg, true, ret_why)) {
+    if (pg_side_open(&t->pg, SIDE_TARGET, ret_why)) {
         if (open_target(t, from, mark))
             return &t->target;
         *ret_why = xstrdup(buf_c(&t->pg.why));

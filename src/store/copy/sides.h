@@ -50,6 +50,8 @@ struct copy_source *copy_sqlite_source(const char *directory, char **ret_why);
 /* A database file without a journal that nobody uses. */
 struct copy_source *copy_sqlite_source_of_file(const char *database, char **ret_why);
 struct copy_source *copy_postgresql_source(const char *uri, char **ret_why);
+/* a target whose copy is about to end */
+struct copy_source *copy_postgresql_read_back(const char *uri, char **ret_why);
 /* `mark` is the source's; an unfinished copy with the same mark is continued. */
 struct copy_target *copy_sqlite_target(const char *directory, const struct copy_source *from,
                                        struct str mark, char **ret_why);
