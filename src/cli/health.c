@@ -4,6 +4,7 @@
 #include "cli/command.h"
 
 #include <stdio.h>
+#include <string.h>
 
 int command_health(struct settings *s)
 {
@@ -16,6 +17,9 @@ int command_health(struct settings *s)
                               buf_c(&answer));
     else if (status != 200)
         result = command_fail(1, "%.*s: status %d: %s", STR_ARG(url), status, buf_c(&answer));
+    else if (!strstr(buf_c(&answer), "\"Status\":\"ready\"") &&
+             !strstr(buf_c(&answer), "\"Status\":\"failing\""))
+        result = command_fail(1, "%.*s: not a postbackd server: %s", STR_ARG(url), buf_c(&answer));
     else
         command_say(stdout, "%s", buf_c(&answer));
     buf_free(&answer);

@@ -76,6 +76,9 @@ static bool post(struct importing *in)
                                           "application/x-ndjson", buf_str(&in->batch),
                                           (struct client_patience){TRIES, TRIES}, &answer);
     bool good = status == 202 && read_answer(in, buf_str(&answer));
+    if (status == 202 && !good)
+        command_fail(1, "lines %ld to %ld: not a postbackd server", in->line_of[0],
+                     in->line_of[in->lines - 1]);
     if (status != 202)
         command_fail(1, "lines %ld to %ld were not taken: %d %.*s", in->line_of[0],
                      in->line_of[in->lines - 1], status, STR_ARG(buf_str(&answer)));

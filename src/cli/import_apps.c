@@ -149,8 +149,8 @@ static bool make(struct apps_import *in, const struct moved_app *a)
     bool is_of_partner = status != 201 && status != 409;
     if (!is_of_partner)
         status = make_app(in, a, &answer);
-    const struct json *object = status == 201 ? NULL : import_object(&arena, &answer);
-    if (!is_of_partner && status == 201)
+    const struct json *object = import_object(&arena, &answer);
+    if (!is_of_partner && status == 201 && object)
         in->made++;
     else if (!is_of_partner && status == 409 && !import_is_full(object) && is_there(in, a))
         in->there++;

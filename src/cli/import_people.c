@@ -160,14 +160,15 @@ static int post(struct people_import *in, const struct invited *p, struct buf *a
     return status;
 }
 
-static void print_made(struct people_import *in, const struct invited *p, const struct json *answer)
+/* False: the link could not be printed. */
+static bool print_made(struct people_import *in, const struct invited *p, const struct json *answer)
 {
     struct buf line = {0};
     struct json_writer w;
     in->made++;
     if (json_member_is_true(answer, "MailQueued")) {
         in->mailed++;
-        return;
+        return true;
     }
     json_write_to(&w, &line);
     json_object(&w);
@@ -177,9 +178,14 @@ static void print_made(struct people_import *in, const struct invited *p, const 
     json_key_string(&w, "LinkExpiresAt", json_member_text(answer, "LinkExpiresAt"));
     json_end_object(&w);
     printf("%.*s\n", STR_ARG(buf_str(&line)));
-    fflush(stdout); /* the link is shown once */
+    bool good = fflush(stdout) == 0 && !ferror(stdout); /* the link is shown once */
+    if (!good)
+        command_fail(1,
+                     "the link of %.*s could not be printed: `postbackd user reset` makes another",
+                     STR_ARG(p->email));
     explicit_bzero(line.p, line.n);
     buf_free(&line);
+    return good;
 }
 
 /* Who has this address already: as the line says, or somebody else's. False: nobody has it. */
@@ -211,15 +217,16 @@ static bool judge_there(struct people_import *in, struct arena *arena, const str
     return user != NULL;
 }
 
-/* False: the daemon is away, so the rest is not tried. */
+/* False: the daemon is away, or links cannot be printed, so the rest is not tried. */
 static bool invite(struct people_import *in, const struct invited *p)
 {
     struct arena arena = {0};
     struct buf answer = {0};
     int status = post(in, p, &answer);
     const struct json *object = import_object(&arena, &answer);
+    bool printed = true;
     if (status == 201 && object)
-        print_made(in, p, object);
+        printed = print_made(in, p, object);
     else if (status != 409 || import_is_full(object) || !judge_there(in, &arena, p))
         import_say_refused(&in->lines, p->line, status,
                            p->partner_id.p ? "there is no such partner" : NULL, &answer, object);
@@ -227,7 +234,7 @@ static bool invite(struct people_import *in, const struct invited *p)
     if (answer.n)
         explicit_bzero(answer.p, answer.n);
     buf_free(&answer);
-    return import_goes_on(status);
+    return printed && import_goes_on(status);
 }
 
 int import_people(struct client_session *client, FILE *f)
@@ -246,5 +253,5 @@ int import_people(struct client_session *client, FILE *f)
                 in.made, in.mailed, in.there, in.waiting, in.lines.wrong);
     free(in.people);
     arena_free(&in.lines.arena);
-    return good && !in.lines.wrong ? 0 : 1;
+    return good && done == in.count && !in.lines.wrong ? 0 : 1;
 }

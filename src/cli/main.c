@@ -8,6 +8,7 @@
 #include "base/plain_text.h"
 #include "daemon/daemon.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sodium.h>
@@ -196,18 +197,27 @@ static bool set_stack(void)
     return good;
 }
 
-int main(int argc, char **argv)
+/* If one of the three is closed, the next file that is opened would get its number, and messages
+ * would be written into it. It stays closed in effect: this one cannot be used the way it is. */
+static bool reserve_standard_files(void)
 {
-    const char *word = argc > 1 ? argv[1] : "";
-    if (strcmp(word, "serve") == 0)
-        daemon_block_signals(); /* first: a SIGHUP during a start must not end it */
-    signal(SIGXFSZ, SIG_IGN);   /* a write beyond `ulimit -f` fails with EFBIG instead */
-    if (!set_stack())
-        return command_fail(1, "the hard limit of the stack (`ulimit -H -s`) is below %d KiB.",
-                            STACK_BYTES_LEAST / 1024);
-    alloc_configure();
-    if (sodium_init() < 0)
-        return command_fail(1, "libsodium cannot be initialised.");
+    for (int fd = 0; fd <= 2; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) != fd)
+            return false;
+    return true;
+}
+
+/* Whoever reads the output must be able to rely on the exit status. */
+static int end_output(int status)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return status;
+    (void)command_fail(1, "standard output could not be written: what it should say is not whole.");
+    return status ? status : 1;
+}
+
+static int run_word(const char *word, int argc, char **argv)
+{
     if (strcmp(word, "--version") == 0) {
         puts("postbackd " POSTBACKD_VERSION);
         return 0;
@@ -233,4 +243,23 @@ int main(int argc, char **argv)
         return 0;
     }
     return run(c, argc - 2, argv + 2);
+}
+
+int main(int argc, char **argv)
+{
+    const char *word = argc > 1 ? argv[1] : "";
+    if (!reserve_standard_files())
+        return 1;
+    bool is_server = strcmp(word, "serve") == 0;
+    if (is_server)
+        daemon_block_signals(); /* first: a SIGHUP during a start must not end it */
+    signal(SIGXFSZ, SIG_IGN);   /* a write beyond `ulimit -f` fails with EFBIG instead */
+    if (!set_stack())
+        return command_fail(1, "the hard limit of the stack (`ulimit -H -s`) is below %d KiB.",
+                            STACK_BYTES_LEAST / 1024);
+    alloc_configure();
+    if (sodium_init() < 0)
+        return command_fail(1, "libsodium cannot be initialised.");
+    int status = run_word(word, argc, argv);
+    return is_server ? status : end_output(status); /* nobody reads a server's */
 }

@@ -58,6 +58,7 @@ static int ask(struct user_call *u, const char *method, struct buf path, struct 
     bool good = status >= 200 && status < 300;
     if (kept.n && status && !json_parse(&u->arena, kept, &object, &why))
         object = NULL;
+    good &= status == 204 || object;
     int result = good ? 0 : fail(u, status, kept, object);
     *ret_object = object;
     buf_free(&path);
