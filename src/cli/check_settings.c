@@ -168,13 +168,15 @@ static void count_missing(void *context, const struct store_step *step)
     *missing += !step->was_made;
 }
 
-static void check_postgresql(struct findings *f, const char *what, const char *uri)
+/* True: it can be reached, and has all tables. */
+static bool check_postgresql(struct findings *f, const char *what, const char *uri)
 {
     struct buf name = {0};
     char *why = NULL;
     int missing = 0;
     url_print_text_masked(&name, str_of(uri));
-    if (!postgresql_store_migrate(uri, true, count_missing, &missing, &why))
+    bool good = postgresql_store_migrate(uri, true, count_missing, &missing, &why);
+    if (!good)
         say_why(f, what, why);
     else if (missing)
         say(f, true, what, "%s: %d step%s of its schema to make (`postbackd migrate --dry-run`)",
@@ -182,6 +184,18 @@ static void check_postgresql(struct findings *f, const char *what, const char *u
     else
         say(f, true, what, "%s", buf_c(&name));
     buf_free(&name);
+    return good && !missing;
+}
+
+/* Whether each has the store that it should have, whole. */
+static void check_clusters(struct findings *f, const char *const *uris, size_t count)
+{
+    struct cluster_state *found = xcalloc(count, sizeof *found);
+    postgresql_clusters_look(uris, count, found);
+    for (size_t i = 0; i < count; i++)
+        if (*found[i].away)
+            say(f, false, i ? "store-cluster" : "store", "%s", found[i].away);
+    free(found);
 }
 
 static bool has_file(const char *directory, const char *name)
@@ -237,11 +251,16 @@ static void check_store(struct findings *f, const struct daemon_options *o)
         check_sqlite(f, o->store_directory);
         return;
     }
-    check_postgresql(f, "store", o->store_uri);
-    for (size_t i = 0; i < o->cluster_count; i++)
-        check_postgresql(f, "store-cluster", o->cluster_uris[i]);
+    const char *uris[CLUSTERS_MOST] = {o->store_uri};
+    bool good = check_postgresql(f, "store", o->store_uri);
+    for (size_t i = 0; i < o->cluster_count; i++) {
+        uris[1 + i] = o->cluster_uris[i];
+        good &= check_postgresql(f, "store-cluster", uris[1 + i]);
+    }
+    if (good)
+        check_clusters(f, uris, 1 + o->cluster_count);
     if (o->replica_uri)
-        check_postgresql(f, "read-replica", o->replica_uri);
+        (void)check_postgresql(f, "read-replica", o->replica_uri);
 }
 
 static void check_master_key(struct findings *f, const struct daemon_options *o)

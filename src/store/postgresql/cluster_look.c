@@ -165,7 +165,14 @@ struct cluster_first {
     struct pg_store_id records[CLUSTERS_MOST]; /* which store each further cluster has */
 };
 
-/* Says in c->away if the database has no store. */
+static bool lacks_a_part(struct pg *pg)
+{
+    pg_begin(pg, true);
+    int at = pg_exec(pg, "SELECT EXISTS(SELECT FROM meta WHERE name='" PG_META_COPY_POSITION "')");
+    return pg_end_read(pg) == PG_OK && pg_int(pg_result(pg, at), 0, 0);
+}
+
+/* Says in c->away if the database has no store, or not all of it. */
 static void read_place(struct pg *pg, struct cluster_state *c, bool has_record,
                        struct cluster_place *ret)
 {
@@ -177,6 +184,9 @@ static void read_place(struct pg *pg, struct cluster_state *c, bool has_record,
                           " leads elsewhere, or the database was made anew"
                         : "there is no store in this database yet: a server makes it when it"
                           " starts");
+    else if (ret->known && lacks_a_part(pg))
+        set_away(c, "a copy into this database is not finished: run the same `postbackd copy`"
+                    " again");
 }
 
 /* NULL: it may be the cluster's. */
