@@ -10,8 +10,6 @@
 #include "domain/negotiate.h"
 #include "services/cursor.h"
 
-#define LIST_DEFAULT 50
-
 void mutate(struct call *c, bool with_body, enum change_result (*judge)(struct mutation *m),
             void (*render)(struct mutation *m, struct json_writer *w), int status,
             const char *location)
@@ -47,7 +45,7 @@ bool list_position(struct call *c, uint32_t *ret_before, size_t *ret_limit)
     uint64_t before = 0;
     if (query_after(c, &before) && before > UINT32_MAX)
         problem_add(&c->problems, STR("after"), "invalid", "It is of another list.");
-    *ret_limit = (size_t)query_int(c, "limit", 1, LIST_MOST, LIST_DEFAULT);
+    *ret_limit = query_limit(c);
     *ret_before = (uint32_t)before;
     return c->problems.count == 0;
 }

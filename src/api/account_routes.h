@@ -16,8 +16,6 @@ void keys_warn_of_person(struct api *api, struct str user_id);
 /* Answers one entry, already printed, with its ETag; 304 if If-None-Match has the same ETag. */
 void answer_entry(struct call *c, uint64_t version);
 
-#define LIST_MOST 500 /* printed by slices (slices.h) */
-
 /* Prints at most `limit` entries of one kind with numbers below before_no (0: from the newest on),
  * newest first. *ret_last_no is the number of the last one printed. True: there are more. */
 typedef bool list_printer(struct call *c, struct json_writer *w, uint32_t before_no, size_t limit,
@@ -26,5 +24,5 @@ typedef bool list_printer(struct call *c, struct json_writer *w, uint32_t before
  * added. */
 MUST_CHECK bool list_position(struct call *c, uint32_t *ret_before, size_t *ret_limit);
 void list_print_next(struct call *c, struct json_writer *w, bool more, uint32_t last_no);
-/* {"Items":[...],"Next":...}, newest first, by limit (at most LIST_MOST) and after. */
+/* {"Items":[...],"Next":...}, newest first, by limit (query_limit) and after. */
 void answer_list(struct call *c, list_printer *print);

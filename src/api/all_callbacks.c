@@ -27,8 +27,6 @@
 #define PARTNERS_MOST 200
 #define ROWS_AT_A_TIME 50
 #define ROWS_MOST 10000
-#define LIST_DEFAULT 50
-#define LIST_MOST 500
 
 struct found {
     struct log_place place;
@@ -340,7 +338,7 @@ void all_callbacks_list(struct call *c)
     if (!callback_filters_read(c, &l->asked, &l->attempt))
         return;
     l->asked.no_bodies = true;
-    l->limit = (uint32_t)query_int(c, "limit", 1, LIST_MOST, LIST_DEFAULT);
+    l->limit = query_limit(c);
     parameter_after(c, &l->from);
     refuse_others(c);
     if (c->problems.count) {

@@ -6,8 +6,6 @@
 #include "domain/clock.h"
 #include "services/audit.h"
 
-#define LIST_DEFAULT 50
-#define LIST_MOST 500
 #define PAGE_ROWS 500
 #define ROWS_LOOKED_AT_MOST 20000
 
@@ -119,7 +117,7 @@ void audit_list(struct call *c)
     a->action = call_parameter(c, "action");
     a->actor = call_parameter(c, "actor");
     a->object = call_parameter(c, "object");
-    a->limit = (size_t)query_int(c, "limit", 1, LIST_MOST, LIST_DEFAULT);
+    a->limit = query_limit(c);
     if (after.p && !audit_is_id(after))
         problem_add(&c->problems, STR("after"), "invalid",
                     "The Next of an earlier answer, as it was given.");

@@ -19,9 +19,6 @@
 
 #include <stdlib.h>
 
-#define LIST_DEFAULT 50
-#define LIST_MOST 500
-
 /* What a request looks through at most by class or status, as the stores have no index of what came
  * of attempts, for the events of one app, or for a range of days. A read of the store counts as so
  * many rows at least. An answer may so be shorter than its limit, and its Next leads on. */
@@ -309,7 +306,7 @@ static void parameter_place(struct call *c, struct callbacks_request *l)
 
 static void parameter_position(struct call *c, struct callbacks_request *l)
 {
-    l->list.limit = (uint32_t)query_int(c, "limit", 1, LIST_MOST, LIST_DEFAULT);
+    l->list.limit = query_limit(c);
     if (l->is_range)
         parameter_place(c, l);
     else

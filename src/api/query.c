@@ -1,7 +1,7 @@
 /* Parses query strings: application/x-www-form-urlencoded (WHATWG URL standard, section 5.1), but
  * strict. A parameter that no form would send is refused, and the answer names it.
  *
- * Also reads the parameters that many routes take, such as `limit` (query_int) and `after`
+ * Also reads the parameters that many routes take, such as `limit` (query_limit) and `after`
  * (query_after), and refuses bad values. */
 #include "api/query.h"
 
@@ -114,6 +114,11 @@ int64_t query_int(struct call *c, const char *name, int64_t least, int64_t most,
         return fallback;
     }
     return v;
+}
+
+uint32_t query_limit(struct call *c)
+{
+    return (uint32_t)query_int(c, "limit", 1, LIST_MOST, LIST_DEFAULT);
 }
 
 bool query_bool(struct call *c, const char *name, bool fallback)

@@ -23,6 +23,10 @@ MUST_CHECK bool query_parse(struct call *c, const struct route_parameter *known,
 /* A number of the parameter within [least, most], or fallback when not given; adds a problem. */
 int64_t query_int(struct call *c, const char *name, int64_t least, int64_t most, int64_t fallback);
 bool query_bool(struct call *c, const char *name, bool fallback);
+/* Of "limit": how many items a list has at most. */
+#define LIST_DEFAULT 50 /* the dashboard counts on it: pageRows in pages/callbacks/log.ts */
+#define LIST_MOST 500   /* printed by slices (slices.h) */
+uint32_t query_limit(struct call *c);
 /* Parameters that several routes take. False: the parameter is not given. If it is wrong, a problem
  * is added and the output keeps its value. */
 bool query_time(struct call *c, const char *name, int64_t *ret_ms);

@@ -165,6 +165,21 @@ def test_openapi_names_every_query_parameter(document):
         assert inside == set(re.findall(r"\{(\w+)\}", path))
 
 
+@pytest.mark.parametrize("path", ["/api/v1/callbacks", "/api/v1/rewards", "/api/v1/partners/%s/apps"])
+def test_a_list_has_as_many_items_as_its_default_says(daemon, document, path):
+    default = document["components"]["parameters"]["query.limit"]["schema"]["default"]
+    a = Account(daemon)
+    daemon.api().events([a.event("one-of-%d" % i) for i in range(default + 1)])
+    for i in range(default if "%s" in path else 0):
+        made = daemon.api().post(path % a.partner_id, {"Name": "App %d" % i, "CurrencyValue": 100})
+        assert made.status == 201, made
+    answer = daemon.api().get(path % a.partner_id if "%s" in path else path, query={"partnerId": a.partner_id})
+    assert len(answer.json["Items"]) == default and answer.json["Next"], answer
+    # and those of all partners together
+    if path == "/api/v1/callbacks":
+        assert len(daemon.api().get(path).json["Items"]) == default
+
+
 def test_the_validator_can_fail():
     schema = {"type": "object", "properties": {"A": {"type": ["integer", "null"]}}, "required": ["A"],
               "additionalProperties": False}

@@ -29,7 +29,7 @@ const rowsOf = (from: Left | null) =>
 /** So far down somebody reads, and does not watch what comes. */
 const readingFromPx = 150;
 const atMostEveryMs = 4000;
-/** What the interface gives at a time; a list that has grown stays. */
+/** What the interface gives at a time (LIST_DEFAULT in src/api/query.h); a list that has grown stays. */
 const pageRows = 50;
 
 export interface Log<L extends List<Callback>> extends Pages<Callback, L> {
