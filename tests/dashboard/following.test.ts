@@ -88,6 +88,27 @@ test('following: it stands still while one reads, and back finds it as it was', 
   await window.close();
 });
 
+test('following: why more was not shown is forgotten with the list that it was of', async () => {
+  await makeApp(await theStage());
+  const window = await windowOf('analyst', 'sunny-games');
+  window.expect(/status of 500/);
+  await window.page.route(/\/api\/v1\/callbacks\?.*after=/, route =>
+    route.fulfill({ status: 500, json: { title: 'Broken', detail: 'The next page is broken.' } }),
+  );
+  const again = window.button('Try again');
+  await window.go('/callbacks?appId=follow-app');
+  await window.button('Show more').click();
+  await window.see('The next page is broken.');
+  await again.click();
+  await window.lacks(again);
+  await window.button('Show more').click();
+  await again.waitFor();
+  await window.field('Last error').selectOption('any');
+  await window.shows(() => assert.match(window.page.url(), /class=any/));
+  await window.lacks(again);
+  await window.close();
+});
+
 test('following: a row is one line on a desk, a short card on a phone, without bodies', async () => {
   const stage = await theStage();
   await makeApp(stage);

@@ -174,11 +174,11 @@ export function useList<T, L extends List<T> = List<T>>(
 ): Pages<T, L> {
   const address = path === null ? null : withQuery(path, query);
   const first = useResource<L>(path, query, { ...options, start: options.start?.[0] });
-  const [grown, setGrown] = useState<{ of: string | null; pages: L[] }>({
+  /** problem: why its last "Show more" failed. */
+  const [grown, setGrown] = useState<{ of: string | null; pages: L[]; problem?: Problem }>({
     of: address,
     pages: options.start ?? [],
   });
-  const [problem, setProblem] = useState<Problem | null>(null);
   // Once it has grown, its beginning stays: rows must not move under the reader's eyes.
   const isGrown = grown.of === address && grown.pages.length > 1;
   const pages = isGrown ? grown.pages : first.data ? [first.data] : [];
@@ -186,11 +186,8 @@ export function useList<T, L extends List<T> = List<T>>(
   const loadMore = () => {
     if (path === null || next === null) return;
     get<L>(path, { ...query, after: next })
-      .then(page => {
-        setProblem(null);
-        setGrown({ of: address, pages: [...pages, page] });
-      })
-      .catch((error: Problem) => setProblem(error));
+      .then(page => setGrown({ of: address, pages: [...pages, page] }))
+      .catch((problem: Problem) => setGrown({ of: address, pages, problem }));
   };
   const reload = () => {
     setGrown({ of: null, pages: [] });
@@ -199,7 +196,7 @@ export function useList<T, L extends List<T> = List<T>>(
   return {
     data: pages.length ? pages.flatMap(page => page.Items) : null,
     pages,
-    problem: problem ?? first.problem,
+    problem: (grown.of === address && grown.problem) || first.problem,
     loading: first.loading,
     reload,
     more: next !== null,
