@@ -111,8 +111,7 @@ export function useRead<T>(
         if (abort.signal.aborted) return;
         if (!(error instanceof Problem)) throw error;
         setState(old => ({ key, data: old.key === key ? old.data : null, problem: error }));
-        const again = error.status === 0 || error.status === 503 ? 3 : error.retryAfterS;
-        if (again !== null) retry = setTimeout(reload, again * 1000);
+        if (error.againS !== null) retry = setTimeout(reload, error.againS * 1000);
       })
       .finally(() => {
         if (abort.signal.aborted) return;

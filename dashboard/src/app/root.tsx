@@ -4,6 +4,7 @@ import { useEffect } from 'preact/hooks';
 import { address } from './router';
 import { expired, loadSession, me, session, sessionProblem } from './session';
 import { Shell } from './shell';
+import { soonS } from '../lib/http';
 import { LinkPage } from '../pages/sign-in/link';
 import { SignInAgain, SignInPage } from '../pages/sign-in/sign-in';
 import { Loading, ProblemNotice } from '../ui/basics';
@@ -12,7 +13,7 @@ export function Root() {
   const problem = sessionProblem.value;
   useEffect(() => {
     if (!problem) return;
-    const timer = setTimeout(() => void loadSession(), 3000);
+    const timer = setTimeout(() => void loadSession(), (problem.againS ?? soonS) * 1000);
     return () => clearTimeout(timer);
   }, [problem]);
   if (address.value.path === '/link') return <LinkPage />;

@@ -12,16 +12,23 @@ export interface FieldError {
   Detail: string;
 }
 
+/** What the server says to all requests now passes after so long. */
+export const soonS = 3;
+
 /** What came instead of an answer: RFC 9457, or status 0 when nothing came at all. */
 export class Problem extends Error {
+  /** When to ask again; null: the same would come. */
+  readonly againS: number | null;
+
   constructor(
     readonly status: number,
     readonly title: string,
     readonly detail: string,
     readonly errors: FieldError[] = [],
-    readonly retryAfterS: number | null = null,
+    retryAfterS: number | null = null,
   ) {
     super(detail || title);
+    this.againS = status === 0 || status === 503 ? soonS : retryAfterS;
   }
 
   /** The sentence about one field of a body or query. */

@@ -209,7 +209,7 @@ export function useSending(): Sending {
       if (!problem) return null;
       const rest = problem.errors.filter(e => !shown.includes(e.Field ?? e.Parameter ?? ''));
       if (problem.errors.length && !rest.length) return null;
-      return new Problem(problem.status, problem.title, problem.detail, rest, problem.retryAfterS);
+      return new Problem(problem.status, problem.title, problem.detail, rest, problem.againS);
     },
     clear: () => setProblem(null),
     run: async act => {

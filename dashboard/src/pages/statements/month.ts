@@ -52,10 +52,6 @@ const wait = (ms: number, signal: AbortSignal) =>
     signal.addEventListener('abort', () => (clearTimeout(timer), resolve()));
   });
 
-/** What the server says to all requests now passes; anything else stays. */
-const secondsToWait = (problem: Problem) =>
-  problem.status === 0 || problem.status === 503 ? 3 : problem.retryAfterS;
-
 export function useMonth(month: string, today: string): MonthRead {
   const last = lastDayOf(month);
   const days = daysBetween(`${month}-01`, last < today ? last : today);
@@ -78,9 +74,8 @@ export function useMonth(month: string, today: string): MonthRead {
         if (abort.signal.aborted) return false;
         if (!(error instanceof Problem)) throw error;
         setState(old => ({ ...old, problem: error }));
-        const seconds = secondsToWait(error);
-        if (seconds === null) return false;
-        await wait(seconds * 1000, abort.signal);
+        if (error.againS === null) return false;
+        await wait(error.againS * 1000, abort.signal);
         return !abort.signal.aborted && readDay(day);
       }
     };
