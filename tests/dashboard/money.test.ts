@@ -210,10 +210,7 @@ test('money: a year is weeks, and the period before is a number and an arrow', a
   await window.field('Rows by').selectOption('month');
   await window.shows(async () => {
     const days = (await tableOf(window, 'Earnings')).map(cells => cells[0]!);
-    assert.ok(
-      days.every(day => day.endsWith('-01')),
-      String(days),
-    );
+    assert.ok(days.length && days.every(day => day.endsWith('-01')), String(days));
   });
   await window.button('7 days').click();
   await window.shows(async () => {

@@ -83,6 +83,7 @@ def test_every_alert_is_tested_and_explained():
     alerts = re.findall(r"^ +- alert: (\w+)$", RULES.read_text(), re.M)
     tested = RULES_TEST.read_text()
     explained = (ROOT / "docs" / "operators" / "monitoring.md").read_text()
+    assert len(alerts) == len(expressions())
     for alert in alerts:
         fires = re.search(r'alertname="%s",alertstate="firing"}\)\'\n +exp_samples: \[{' % alert, tested)
         assert fires or re.search(r"alertname: %s\n +exp_alerts:\n" % alert, tested), alert

@@ -77,7 +77,9 @@ def test_it_says_what_the_daemon_knows():
     unit = (PACKAGING / "postbackd.service").read_text()
     command = re.search(r"^ExecStart=/usr/bin/postbackd (\w+) (.*)$", unit, re.M)
     said = subprocess.run([BINARY, command.group(1), "--help"], text=True, stdout=subprocess.PIPE, check=True).stdout
-    for option in re.findall(r"--[a-z-]+", command.group(2)):
+    options = re.findall(r"--[a-z-]+", command.group(2))
+    assert options
+    for option in options:
         assert option in said, option
     assert re.search(r"^Type=notify$", unit, re.M) and re.search(r"^WatchdogSec=", unit, re.M)
     assert re.search(r"^RestartPreventExitStatus=2$", unit, re.M)  # EXIT_USAGE

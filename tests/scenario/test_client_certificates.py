@@ -148,6 +148,7 @@ def test_never_shown_back_and_kept_over_a_restart(place, tmp_path):
     texts = [patched.text, daemon.api().get(path).text, daemon.log_text(),
              daemon.api().get("/metrics", key=None).text]
     files = [p.read_bytes() for p in (tmp_path / "d").rglob("*") if p.is_file()]
+    assert secret_lines and files
     for line in secret_lines:
         assert not any(line in text for text in texts)
         assert not any(line.encode() in data for data in files)

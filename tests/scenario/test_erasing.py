@@ -69,8 +69,8 @@ def test_what_lanes_have_in_hand_is_erased_too(own_daemon):
         found = d.api().callback("e-%d" % i, a.partner_id)
         assert (found["State"], found["Reason"], found["Body"]) == ("skipped", "disabled", None), found
         assert "erase-me" not in json.dumps(found, ensure_ascii=False)
-        for attempt in found["Attempts"]:
-            assert (attempt["RequestHeaders"], attempt["ResponseHeaders"], attempt["ResponseBody"]) == (None,) * 3
+        kept = [(one["RequestHeaders"], one["ResponseHeaders"], one["ResponseBody"]) for one in found["Attempts"]]
+        assert kept == [(None,) * 3] * tried.count("e-%d" % i)
     d.restart()
     assert len(r.requests) == 4
     r.close()

@@ -75,7 +75,8 @@ def test_what_is_delivered_meanwhile_is_not_sent_once_more(quick):
     assert done["Resent"] == 300, done
     assert eventually(lambda: daemon.metrics()["postbackd_callbacks_pending"] == 0)
     for name in names[300:]:
-        assert not any(a["Manual"] for a in api.callback(name, account.partner_id)["Attempts"])
+        attempts = api.callback(name, account.partner_id)["Attempts"]
+        assert len(attempts) > 1 and not any(a["Manual"] for a in attempts)
     receiver.close()
 
 

@@ -45,7 +45,9 @@ def test_the_interface_speaks_plainly(daemon):
 
 @pytest.mark.parametrize("folder", SPOKEN)
 def test_the_sources_texts_speak_plainly(folder):
-    for source in (ROOT / "src" / folder).glob("*.c"):
+    sources = list((ROOT / "src" / folder).glob("*.c"))
+    assert sources
+    for source in sources:
         text = re.sub(r'"\s*\n\s*"', "", COMMENT.sub("", source.read_text(encoding="utf-8")))
         said = [literal for literal in re.findall(r'"((?:[^"\\\n]|\\.)*)"', text) if " " in literal]
         assert [(literal, faults(literal)) for literal in said if faults(literal)] == [], source.name
