@@ -3,11 +3,11 @@
 #include "api/internal.h"
 #include "api/query.h"
 #include "api/route.h"
-#include "domain/clock.h"
 #include "services/audit.h"
 
 #define PAGE_ROWS 500
 #define ROWS_LOOKED_AT_MOST 20000
+#define KEY_TIME_LAST_MS ((INT64_C(1) << 48) - 1) /* of audit_key's twelve digits */
 
 struct auditing {
     struct call *c;
@@ -96,23 +96,20 @@ static void ask(struct auditing *a)
     store_list_objects(a->c->api->options.store, &a->list);
 }
 
-static int64_t time_parameter(struct call *c, const char *name, int64_t fallback)
+/* A time of which a key can be made: no entry is older than 1970. */
+static int64_t since_1970(int64_t ms)
 {
-    struct str text = call_parameter(c, name);
-    int64_t ms = fallback;
-    if (text.p && (!clock_parse_rfc3339(text, &ms) || ms < 0))
-        problem_add(&c->problems, str_of(name), "invalid",
-                    "A time in RFC 3339 format, with an offset.");
-    return ms;
+    return ms < 0 ? 0 : ms;
 }
 
 void audit_list(struct call *c)
 {
     struct auditing *a = call_alloc(c, sizeof *a);
     struct str after = call_parameter(c, "after");
-    int64_t from_ms = time_parameter(c, "from", 0);
-    int64_t to_ms = time_parameter(c, "to", ((int64_t)1 << 48) - 1);
-    query_check_times(c, from_ms, to_ms);
+    int64_t from_ms = 0, to_ms = KEY_TIME_LAST_MS;
+    bool has_from = query_time(c, "from", &from_ms), has_to = query_time(c, "to", &to_ms);
+    if (has_from && has_to)
+        query_check_times(c, from_ms, to_ms);
     a->c = c;
     a->action = call_parameter(c, "action");
     a->actor = call_parameter(c, "actor");
@@ -128,8 +125,8 @@ void audit_list(struct call *c)
     /* A partner's own list does not say who of the operators it was: they read the whole one. */
     uint32_t scope_no = c->is_operator ? 0 : c->account_no;
     a->partner = c->is_operator ? call_parameter(c, "partnerId") : STR_NONE;
-    audit_key(a->from, scope_no, from_ms);
-    audit_key(a->below, scope_no, to_ms);
+    audit_key(a->from, scope_no, since_1970(from_ms));
+    audit_key(a->below, scope_no, since_1970(to_ms));
     if (after.p)
         audit_key_after(a->below, after);
     json_key_array(call_begin_object(c), "Items");

@@ -307,6 +307,9 @@ def test_the_audit_log_is_ones_own_and_paged(daemon):
     since, before = (owner.get("/api/v1/audit", query={name: at, "limit": 500}).json["Items"] for name in ("from", "to"))
     assert since == [e for e in seen if e["At"] >= at] and len(since) >= 4
     assert before == [e for e in seen if e["At"] < at] != []
+    old = {"from": "1960-01-01T00:00:00Z"}
+    assert owner.get("/api/v1/audit", query=dict(old, limit=500)).json["Items"] == seen
+    assert owner.get("/api/v1/audit", query={"to": old["from"]}).json == {"Items": [], "Next": None}
     assert owner.get("/api/v1/audit", query={"object": "nothing"}).json == {"Items": [], "Next": None}
     for bad in ({"after": "x"}, {"from": "yesterday"}, {"limit": "0"}, {"nope": "1"},
                 {"from": "2026-11-20T12:00:00Z", "to": "2026-11-20T11:00:00Z"}):
