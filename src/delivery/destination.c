@@ -20,6 +20,7 @@ struct destination *destination_new(const char *name, size_t name_bytes)
 {
     struct destination *d = xcalloc(1, sizeof(*d));
     d->magic = DESTINATION_MAGIC;
+    d->waker.kind = WAKER_DESTINATION;
     d->name = xmalloc(name_bytes + 1);
     memcpy(d->name, name, name_bytes);
     d->name[name_bytes] = '\0';

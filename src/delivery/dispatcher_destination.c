@@ -32,7 +32,6 @@ struct destination *dispatcher_destination(struct dispatcher *d, const struct ap
         to = destination_new(name.p, name.n);
         hash_map_add(&d->destinations, &to->node, hash);
     }
-    to->waker.kind = 1;
     to->refs++;
     buf_free(&name);
     return to;

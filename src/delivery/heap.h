@@ -5,10 +5,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The type of the struct around a waker. */
+enum waker_kind { WAKER_LANE, WAKER_DESTINATION };
+
 struct waker {
     int64_t at_mono_ms;
     size_t place; /* 1-based; 0: not in the heap */
-    uint8_t kind; /* for the owner: the type of the struct around the waker */
+    enum waker_kind kind;
 };
 
 /* All zeros: empty. */
