@@ -181,7 +181,7 @@ function MessagesCard() {
   return (
     <Card
       title="Types of messages"
-      text="About a callback URL, at most one in five minutes. The last one always has the current state."
+      text="About a callback URL, never two in quick succession. The last one always has the current state."
     >
       <Facts items={messages} />
       <p class="small quiet">

@@ -157,7 +157,9 @@ function NoAttempt({ callback }: { callback: Callback }) {
   );
   const held = heldBy(callback, health.data);
   if (callback.AttemptCount)
-    return <Empty title="Attempts no longer stored">They are kept for 30 days.</Empty>;
+    return (
+      <Empty title="Attempts no longer stored">The operator sets how long they are kept.</Empty>
+    );
   if (!isPending)
     return <Empty title="No attempt">{callback.State === 'dead' && whyGivenUp(callback)}</Empty>;
   return (
