@@ -360,7 +360,7 @@ plant("first_delivery_without_money", "written once", "the books of what is reco
 plant("first_delivery_of_no_type", "written once", "a reversal stays held back when its original's row is not read",
       "src/store/postgresql/pg_row.c", ".type = o->once.type,", ".type = EVENT_SURVEY_COMPLETED,", ON_POSTGRESQL)
 plant("own_callback_handed_out_again", "written once", "what another node accepted under the number of a failed try is sent twice",
-      "src/store/postgresql/transaction_retry.c", "side->unknown ? HANDOFF_FENCE_UNKNOWN : 0", "0",
+      "src/store/postgresql/transaction_retry.c", "writer->unknown ? HANDOFF_FENCE_UNKNOWN : 0", "0",
       "postgresql test_doubt.py::test_what_another_node_has_accepted_meanwhile_is_sent_once")
 plant("first_delivery_of_no_age", "written once", "what is recorded without reading its row looks final late",
       "src/store/postgresql/pg_row.c", ".accepted_ms = o->once.accepted_ms,", ".accepted_ms = 0,",

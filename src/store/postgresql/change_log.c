@@ -36,7 +36,7 @@ static int ask_stale(struct postgresql_store *s, struct pg *pg, const struct obj
  * node may have its revision by now. */
 static int ask_made(struct postgresql_store *s, struct pg *pg)
 {
-    args_int(pg_args(pg), PG_INT8, s->changes.own_no);
+    args_int(pg_args(pg), PG_INT8, s->change_writer.own_no);
     args_int(&pg->args, PG_INT8, (int64_t)s->nodes.member.self);
     return pg_query(pg, "SELECT EXISTS(SELECT FROM object_log WHERE revision=$1 AND node=$2)");
 }
@@ -60,7 +60,7 @@ enum pg_fate change_log_begin(struct postgresql_store *s, struct pg *pg,
     change->revision = 0;
     *ret_made = false;
     if (!is_logged(change))
-        return s->changes.unknown ? find_unlogged(pg, change, ret_made) : PG_OK;
+        return s->change_writer.unknown ? find_unlogged(pg, change, ret_made) : PG_OK;
     int revision = pg_exec(
         pg, "UPDATE revision SET revision=revision+1 WHERE name='object' RETURNING revision");
     int made = ask_made(s, pg), stale = ask_stale(s, pg, change);
@@ -68,10 +68,10 @@ enum pg_fate change_log_begin(struct postgresql_store *s, struct pg *pg,
     if (fate != PG_OK)
         return fate;
     *ret_made = pg_int(pg_result(pg, made), 0, 0) != 0;
-    change->revision = *ret_made ? s->changes.own_no : pg_int(pg_result(pg, revision), 0, 0);
+    change->revision = *ret_made ? s->change_writer.own_no : pg_int(pg_result(pg, revision), 0, 0);
     if (!*ret_made && change->judged && pg_int(pg_result(pg, stale), 0, 0))
         change->status = STORE_STALE;
-    s->changes.own_no = change->revision;
+    s->change_writer.own_no = change->revision;
     return PG_OK;
 }
 
@@ -95,7 +95,7 @@ static void add(struct pg_table *t, enum object_kind kind, struct str id)
 
 void change_log_add(struct postgresql_store *s, struct pg *pg, const struct object_change *change)
 {
-    struct pg_table *t = &s->changes.table;
+    struct pg_table *t = &s->change_writer.table;
     if (!is_logged(change))
         return;
     table_begin(t, "ist");
@@ -107,7 +107,7 @@ void change_log_add(struct postgresql_store *s, struct pg *pg, const struct obje
 
 void change_log_add_erasure(struct postgresql_store *s, struct pg *pg, uint32_t account_no)
 {
-    struct pg_table *t = &s->changes.table;
+    struct pg_table *t = &s->change_writer.table;
     char id[16];
     snprintf(id, sizeof id, "%u", account_no);
     pg_exec(pg, "UPDATE revision SET revision=revision+1 WHERE name='object'");

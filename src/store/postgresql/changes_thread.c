@@ -51,11 +51,11 @@ static enum store_status try_group(struct postgresql_store *s, const struct requ
                                    const bool *left_out, bool is_trial)
 {
     struct pg_intake_group group = {batches, left_out, is_trial};
-    struct pg_side *side = &s->changes;
+    struct pg_writer *writer = &s->change_writer;
     ASSERT(batches->first); /* a group has at least one request */
-    side->asked_us = batches->first->asked_us;
-    side->weight = (int64_t)weigh(batches);
-    return pg_try_write(s, side, pg_take_in, &group, true);
+    writer->asked_us = batches->first->asked_us;
+    writer->weight = (int64_t)weigh(batches);
+    return pg_try_write(s, writer, pg_take_in, &group, true);
 }
 
 static void end_group(struct postgresql_store *s, struct request_list *group,
@@ -70,8 +70,8 @@ static void end_group(struct postgresql_store *s, struct request_list *group,
             store_count_refusal(&s->store, STORE_REFUSES_DATABASE);
         request_finish(r, status);
     }
-    pg_side_hand_over(s, &s->changes);
-    arena_free(&s->changes.scratch);
+    pg_writer_hand_over(s, &s->change_writer);
+    arena_free(&s->change_writer.scratch);
 }
 
 /* Finds the items whose values the database refuses. False: there are none, or finding them takes
@@ -86,10 +86,11 @@ static bool find_bad(struct postgresql_store *s, const struct request_list *one,
         for (size_t i = 0; i < total; i++)
             left_out[i] = i < at || i >= at + n || ret_bad[i];
         enum store_status status = try_group(s, one, left_out, true);
-        pg_side_drop_owed(&s->changes);
-        arena_free(&s->changes.scratch);
+        pg_writer_drop_owed(&s->change_writer);
+        arena_free(&s->change_writer.scratch);
         if (status == STORE_REFUSED) {
-            if (!sqlstate_is_of_data(s->changes.pg.sqlstate) || !pg_isolation_goes_on(isolation))
+            if (!sqlstate_is_of_data(s->change_writer.pg.sqlstate) ||
+                !pg_isolation_goes_on(isolation))
                 return false;
             if (n > 1) {
                 most = n / 2;
@@ -136,7 +137,7 @@ static void take_events(struct postgresql_store *s, struct request_list *todo)
         size_t requests = count(&group);
         enum store_status status = try_group(s, &group, NULL, false);
         if (status == STORE_REFUSED && requests > 1 && pg_isolation_goes_on(&isolation)) {
-            s->changes.is_part = true;
+            s->change_writer.is_part = true;
             request_list_join(&group, &left);
             left = group;
             most = requests / 2;
@@ -147,7 +148,7 @@ static void take_events(struct postgresql_store *s, struct request_list *todo)
         end_group(s, &group, status);
         most = requests * 2;
     }
-    s->changes.is_part = false;
+    s->change_writer.is_part = false;
 }
 
 /* --- other changes ---------------------------------------------------------------------------- */
@@ -155,23 +156,23 @@ static void take_events(struct postgresql_store *s, struct request_list *todo)
 static void take_one(struct postgresql_store *s, struct request *r)
 {
     enum store_status status, found = STORE_OK;
-    s->changes.asked_us = r->asked_us;
-    s->changes.weight = 0; /* its rows are not in append-only tables */
+    s->change_writer.asked_us = r->asked_us;
+    s->change_writer.weight = 0; /* its rows are not in append-only tables */
     switch (r->kind) {
     case REQUEST_OBJECT:
-        status = pg_try_write(s, &s->changes, pg_change_object, r->what, true);
+        status = pg_try_write(s, &s->change_writer, pg_change_object, r->what, true);
         found = ((struct object_change *)r->what)->status;
         break;
     case REQUEST_RESEND:
-        status = pg_try_write(s, &s->changes, pg_resend, r->what, true);
+        status = pg_try_write(s, &s->change_writer, pg_resend, r->what, true);
         found = ((struct resend *)r->what)->status;
         break;
-    case REQUEST_ERASE: status = pg_try_write(s, &s->changes, pg_erase, r->what, true); break;
+    case REQUEST_ERASE: status = pg_try_write(s, &s->change_writer, pg_erase, r->what, true); break;
     default: UNREACHABLE();
     }
     request_finish(r, status == STORE_OK ? found : status);
-    pg_side_hand_over(s, &s->changes);
-    arena_free(&s->changes.scratch);
+    pg_writer_hand_over(s, &s->change_writer);
+    arena_free(&s->change_writer.scratch);
 }
 
 /* --- the thread ------------------------------------------------------------------------------- */

@@ -44,9 +44,9 @@ enum pg_fate pg_change_object(struct postgresql_store *s, struct pg *pg, void *o
         return fate;
     if (made) /* commits, so that a standby has it, too */
         return pg_sync_commit(s, pg);
-    if (s->changes.only_looks || change->status == STORE_STALE) {
+    if (s->change_writer.only_looks || change->status == STORE_STALE) {
         pg_rollback(pg);
-        return s->changes.only_looks ? PG_ABSENT : PG_OK;
+        return s->change_writer.only_looks ? PG_ABSENT : PG_OK;
     }
     int at = put_object(pg, change->kind, change->id, change->document);
     fate = pg_sync(pg);
@@ -74,14 +74,14 @@ static enum pg_fate end_without(struct pg *pg, struct resend *resend, enum store
 }
 
 /* Fetches the original of a reversal; `ret` stays empty for any other event. */
-static enum pg_fate fetch_original(struct pg *pg, struct pg_side *side, const struct pg_row *row,
-                                   struct fetched *ret)
+static enum pg_fate fetch_original(struct pg *pg, struct pg_writer *writer,
+                                   const struct pg_row *row, struct fetched *ret)
 {
     struct fetch_key key = {row->event.account_no, row->event.original_no, FETCH_PERIOD_UNKNOWN};
     *ret = (struct fetched){0};
     if (!row->event.original_no)
         return PG_OK;
-    return fetch_rows(pg, &key, 1, FETCH_SHARED, false, &side->scratch, ret);
+    return fetch_rows(pg, &key, 1, FETCH_SHARED, false, &writer->scratch, ret);
 }
 
 /* Hands the callback to its lane, at once if the lane is this node's, and stores the parts of the
@@ -89,14 +89,14 @@ static enum pg_fate fetch_original(struct pg *pg, struct pg_side *side, const st
 static enum pg_fate end_resend(struct postgresql_store *s, struct pg *pg, struct resend *resend,
                                const struct pg_row *row)
 {
-    struct pg_side *side = &s->changes;
+    struct pg_writer *writer = &s->change_writer;
     bool due = row->callback.life.wait == WAIT_DUE;
-    handover_begin(&side->handover);
+    handover_begin(&writer->handover);
     if (due && leases_have(&s->nodes.leases, row->callback.life.lane))
-        pg_side_owe(side, pg_row_callback(row));
+        pg_writer_owe(writer, pg_row_callback(row));
     else if (due)
-        handover_callback(&side->handover, row);
-    handover_send(side);
+        handover_callback(&writer->handover, row);
+    handover_send(writer);
     resend->status = STORE_OK;
     enum pg_fate fate = put_parts(pg, resend->parts, resend->part_count);
     return fate == PG_OK ? pg_sync_commit(s, pg) : fate;
@@ -105,27 +105,27 @@ static enum pg_fate end_resend(struct postgresql_store *s, struct pg *pg, struct
 static enum pg_fate resend_row(struct postgresql_store *s, struct pg *pg, struct resend *resend,
                                struct pg_row *row)
 {
-    struct pg_side *side = &s->changes;
+    struct pg_writer *writer = &s->change_writer;
     struct row_callback now = row->callback;
     struct fetched original;
-    enum pg_fate fate = fetch_original(pg, side, row, &original);
+    enum pg_fate fate = fetch_original(pg, writer, row, &original);
     if (fate != PG_OK)
         return fate;
     life_resend(&now.life, resend->now_ms, original.count ? &original.rows[0].callback.life : NULL);
     now.resend = (struct pending_resend){++now.resend_last_no, resend->now_ms};
-    changes_begin(&side->changes);
-    changes_row(&side->changes, row, &now);
-    changes_send(&side->changes, pg);
+    changes_begin(&writer->changes);
+    changes_row(&writer->changes, row, &now);
+    changes_send(&writer->changes, pg);
     row->callback = now;
-    side->own_no = (int64_t)now.resend_last_no;
+    writer->own_no = (int64_t)now.resend_last_no;
     return end_resend(s, pg, resend, row);
 }
 
 /* True if an earlier try whose commit was in doubt has stored the resend, or another node has
  * resent the callback since, which does as well. The row is locked, so that try is over. */
-static bool is_resent(const struct pg_side *side, const struct pg_row *row)
+static bool is_resent(const struct pg_writer *writer, const struct pg_row *row)
 {
-    return side->own_no != 0 && row->callback.resend_last_no >= (uint64_t)side->own_no;
+    return writer->own_no != 0 && row->callback.resend_last_no >= (uint64_t)writer->own_no;
 }
 
 enum pg_fate pg_resend(struct postgresql_store *s, struct pg *pg, void *what)
@@ -144,13 +144,13 @@ enum pg_fate pg_resend(struct postgresql_store *s, struct pg *pg, void *what)
         return fate;
     if (!found)
         return end_without(pg, resend, STORE_NOT_FOUND);
-    fate = fetch_rows(pg, &key, 1, FETCH_FOR_UPDATE, true, &s->changes.scratch, &rows);
+    fate = fetch_rows(pg, &key, 1, FETCH_FOR_UPDATE, true, &s->change_writer.scratch, &rows);
     if (fate != PG_OK)
         return fate;
     struct pg_row *row = rows.count == 1 ? &rows.rows[0] : NULL;
-    if (row && is_resent(&s->changes, row))
+    if (row && is_resent(&s->change_writer, row))
         return end_resend(s, pg, resend, row);
-    if (s->changes.only_looks) {
+    if (s->change_writer.only_looks) {
         pg_rollback(pg);
         return PG_ABSENT;
     }
@@ -219,10 +219,10 @@ static void erase_texts(struct pg *pg, const struct erase *erase, struct str rep
 enum pg_fate pg_erase(struct postgresql_store *s, struct pg *pg, void *what)
 {
     struct erase *erase = what;
-    struct pg_side *side = &s->changes;
+    struct pg_writer *writer = &s->change_writer;
     char text[ERASED_NAME_BYTES];
     struct str replacement = erased_name(s->env, text);
-    if (side->only_looks) /* committed or not: a repeated erasure finds nothing left */
+    if (writer->only_looks) /* committed or not: a repeated erasure finds nothing left */
         return PG_ABSENT;
     pg_begin(pg, false);
     int renamed = rename_events(pg, erase, replacement);
@@ -236,10 +236,10 @@ enum pg_fate pg_erase(struct postgresql_store *s, struct pg *pg, void *what)
     if (fate != PG_OK)
         return fate;
     int64_t erased = pg_affected(pg_result(pg, renamed));
-    if (!side->unknown || erased > 0)
+    if (!writer->unknown || erased > 0)
         erase->erased = erased;
-    stop_waiting(&side->changes, pg_result(pg, waiting));
-    changes_send(&side->changes, pg);
+    stop_waiting(&writer->changes, pg_result(pg, waiting));
+    changes_send(&writer->changes, pg);
     erase_texts(pg, erase, replacement);
     fate = put_parts(pg, erase->parts, erase->part_count);
     if (fate == PG_OK)

@@ -76,49 +76,49 @@ void handover_events(struct pg_table *t, const struct event *const *events, size
     buf_free(&row);
 }
 
-void handover_send(struct pg_side *side)
+void handover_send(struct pg_writer *writer)
 {
-    if (table_rows(&side->handover) == 0)
+    if (table_rows(&writer->handover) == 0)
         return;
-    args_table(pg_args(&side->pg), &side->handover);
-    pg_query_prepared(&side->pg,
+    args_table(pg_args(&writer->pg), &writer->handover);
+    pg_query_prepared(&writer->pg,
                       "INSERT INTO handover(account_no,shard,lane,due_ms,event_no,period,callbacks)"
                       " SELECT * FROM unnest($1,$2,$3,$4,$5,$6,$7)");
-    side->handed_over += table_rows(&side->handover);
+    writer->handed_over += table_rows(&writer->handover);
 }
 
-void handover_behind(struct postgresql_store *s, struct pg_side *side)
+void handover_behind(struct postgresql_store *s, struct pg_writer *writer)
 {
     size_t kept = 0;
     struct leases *leases = &s->nodes.leases;
     /* if the lease has ended, another node may have claimed the shard and read its waiting lanes
      * before this commit */
     bool lasts = leases_last(leases, env_mono_ms(env_real()));
-    handover_begin(&side->handover);
-    for (size_t i = 0; i < side->owed_count; i++) {
-        struct callback *c = side->owed[i];
+    handover_begin(&writer->handover);
+    for (size_t i = 0; i < writer->owed_count; i++) {
+        struct callback *c = writer->owed[i];
         lane_no lane = lane_of(c->app_no, c->lane);
         if (lasts && leases_have(leases, lane)) {
-            side->owed[kept++] = c;
+            writer->owed[kept++] = c;
             continue;
         }
-        handover_lane(&side->handover, c->account_no, lane, c->place.due_ms);
+        handover_lane(&writer->handover, c->account_no, lane, c->place.due_ms);
         callback_free(c);
     }
-    side->owed_count = kept;
-    if (table_rows(&side->handover) == 0)
+    writer->owed_count = kept;
+    if (table_rows(&writer->handover) == 0)
         return;
-    bool good = pg_connect(&side->pg);
+    bool good = pg_connect(&writer->pg);
     if (good) {
-        pg_begin(&side->pg, false);
-        handover_send(side);
-        pg_commit(&side->pg);
-        good = pg_sync(&side->pg) == PG_OK;
+        pg_begin(&writer->pg, false);
+        handover_send(writer);
+        pg_commit(&writer->pg);
+        good = pg_sync(&writer->pg) == PG_OK;
     }
     if (good)
-        atomic_fetch_add(&s->nodes.handed_over, table_rows(&side->handover));
+        atomic_fetch_add(&s->nodes.handed_over, table_rows(&writer->handover));
     else
-        log_warning("handover_failed", LOG_STR("why", buf_str(&side->pg.why)));
+        log_warning("handover_failed", LOG_STR("why", buf_str(&writer->pg.why)));
 }
 
 /* --- reading rows ----------------------------------------------------------------------------- */

@@ -10,10 +10,10 @@ void handover_callback(struct pg_table *t, const struct pg_row *row);
 /* New callbacks of one lane, at least one, ordered by number: the row has the callbacks
  * themselves. */
 void handover_events(struct pg_table *t, const struct event *const *events, size_t count);
-/* Puts the INSERT of the side's rows into the pipeline, if there are any. */
-void handover_send(struct pg_side *side);
-/* After a commit: hands over the side's callbacks whose lanes are not this node's any more. */
-void handover_behind(struct postgresql_store *s, struct pg_side *side);
+/* Puts the INSERT of the writer's rows into the pipeline, if there are any. */
+void handover_send(struct pg_writer *writer);
+/* After a commit: hands over the writer's callbacks whose lanes are not this node's any more. */
+void handover_behind(struct postgresql_store *s, struct pg_writer *writer);
 
 /* For the keeper: what other nodes have put into this node's lanes, and whether objects have
  * changed. */

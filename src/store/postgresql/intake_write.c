@@ -35,7 +35,7 @@ static struct intake_item **accepted_by_lane(struct pg_intake *in, size_t *ret_c
 
 static void write_events(struct pg_intake *in, bool usual)
 {
-    struct pg_table *t = &in->side->table;
+    struct pg_table *t = &in->writer->table;
     rows_insert_begin(t, usual);
     for (size_t i = 0; i < in->count; i++) {
         const struct intake_item *item = &in->items[i];
@@ -47,7 +47,7 @@ static void write_events(struct pg_intake *in, bool usual)
 
 static void write_bodies(struct pg_intake *in)
 {
-    struct pg_table *t = &in->side->table;
+    struct pg_table *t = &in->writer->table;
     table_begin(t, "iily");
     for (size_t i = 0; i < in->count; i++) {
         const struct event *e = &in->items[i].event;
@@ -56,7 +56,7 @@ static void write_bodies(struct pg_intake *in)
         column_int(&t->columns[0], e->account_no);
         column_int(&t->columns[1], in->items[i].period);
         column_int(&t->columns[2], (int64_t)e->event_no);
-        column_str(&t->columns[3], text_pack(&in->side->packer.text, e->body));
+        column_str(&t->columns[3], text_pack(&in->writer->packer.text, e->body));
     }
     if (table_rows(t) == 0)
         return;
@@ -67,7 +67,7 @@ static void write_bodies(struct pg_intake *in)
 static void write_keys(struct pg_intake *in)
 {
     struct intake_key *keys = arena_alloc(in->arena, in->count * sizeof *keys);
-    struct pg_table *t = &in->side->table;
+    struct pg_table *t = &in->writer->table;
     size_t n = 0;
     for (size_t i = 0; i < in->count; i++) {
         const struct event *e = &in->items[i].event;
@@ -91,7 +91,7 @@ static void write_keys(struct pg_intake *in)
 
 static void write_reversals(struct pg_intake *in)
 {
-    struct pg_table *t = &in->side->table;
+    struct pg_table *t = &in->writer->table;
     table_begin(t, "illi");
     for (size_t i = 0; i < in->count; i++) {
         const struct event *e = &in->items[i].event;
@@ -113,7 +113,7 @@ static void write_reversals(struct pg_intake *in)
 /* The accounts' last numbers. */
 static void write_accounts(struct pg_intake *in)
 {
-    struct pg_table *t = &in->side->table;
+    struct pg_table *t = &in->writer->table;
     table_begin(t, "illi");
     for (size_t i = 0; i < in->account_count; i++) {
         const struct intake_account *a = &in->accounts[i];
@@ -132,7 +132,7 @@ static void write_accounts(struct pg_intake *in)
 /* The first number of an account in each of its periods. */
 static void write_periods(struct pg_intake *in)
 {
-    struct pg_table *t = &in->side->table;
+    struct pg_table *t = &in->writer->table;
     table_begin(t, "ili");
     for (size_t i = 0; i < in->count; i++) {
         const struct intake_item *item = &in->items[i];
@@ -151,7 +151,7 @@ static void write_periods(struct pg_intake *in)
 /* Which account each app is in; `accepted` is ordered by lane. */
 static void write_apps(struct pg_intake *in, struct intake_item *const *accepted, size_t count)
 {
-    struct pg_table *t = &in->side->table;
+    struct pg_table *t = &in->writer->table;
     table_begin(t, "li");
     for (size_t i = 0; i < count; i++) {
         const struct event *e = &accepted[i]->event;
@@ -245,14 +245,14 @@ static void write_reports(struct pg_intake *in)
     if (n == 0)
         return;
     qsort(d, n, sizeof *d, by_report);
-    table_begin(&in->side->table, "iil"
-                                  "lllllttlllllttll");
+    table_begin(&in->writer->table, "iil"
+                                    "lllllttlllllttll");
     for (size_t first = 0, end; first < n; first = end) {
         for (end = first + 1; end < n && by_report(&d[first], &d[end]) == 0; end++)
             ;
-        add_report(&in->side->table, d + first, end - first);
+        add_report(&in->writer->table, d + first, end - first);
     }
-    args_table(pg_args(in->pg), &in->side->table);
+    args_table(pg_args(in->pg), &in->writer->table);
     pg_query_prepared(in->pg, report_upsert);
 }
 
@@ -261,7 +261,7 @@ static void write_reports(struct pg_intake *in)
 /* Hands callbacks, ordered by lane, over to the nodes of their lanes. */
 static void hand_over(struct pg_intake *in, const struct event **events, size_t count)
 {
-    struct pg_table *t = &in->side->handover;
+    struct pg_table *t = &in->writer->handover;
     handover_begin(t);
     for (size_t first = 0, end; first < count; first = end) {
         for (end = first + 1; end < count && events[end]->app_no == events[first]->app_no &&
@@ -270,12 +270,12 @@ static void hand_over(struct pg_intake *in, const struct event **events, size_t 
             ;
         handover_events(t, events + first, end - first);
     }
-    handover_send(in->side);
+    handover_send(in->writer);
 }
 
 static void write_callbacks(struct pg_intake *in, struct intake_item *const *accepted, size_t count)
 {
-    struct changes *ch = &in->side->changes;
+    struct changes *ch = &in->writer->changes;
     const struct event **elsewhere = arena_alloc(in->arena, in->count * sizeof(struct event *));
     size_t elsewhere_count = 0;
     changes_begin(ch);
@@ -291,7 +291,7 @@ static void write_callbacks(struct pg_intake *in, struct intake_item *const *acc
         if (item->life.wait != WAIT_DUE)
             continue;
         if (leases_have(&in->s->nodes.leases, lane_of(e->app_no, e->lane)))
-            pg_side_owe(in->side, pg_callback_new(e, &item->life, item->once));
+            pg_writer_owe(in->writer, pg_callback_new(e, &item->life, item->once));
         else
             elsewhere[elsewhere_count++] = e;
     }

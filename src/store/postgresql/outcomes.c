@@ -28,7 +28,7 @@ struct touched {
 struct outcomes_recording {
     struct postgresql_store *s;
     struct pg *pg;
-    struct pg_side *side;
+    struct pg_writer *writer;
     struct arena *arena;
     struct outcome **items; /* those that are not refused */
     size_t count, refused;
@@ -110,7 +110,7 @@ static void take_outcome(struct outcomes_recording *rec, const struct outcome *o
         rec->is_repeated |= attempts >= d.attempt || now->life.attempts != d.attempt;
     t->changed = true;
     t->owed = false;
-    changes_count_final(&rec->side->changes, t->row->event.account_no, now);
+    changes_count_final(&rec->writer->changes, t->row->event.account_no, now);
     release_reversal(rec, t, o);
     if (life_answer_resend(&now->resend, o->resend_no, t->row->erased))
         resend_again(rec, t);
@@ -120,8 +120,8 @@ static void take_outcome(struct outcomes_recording *rec, const struct outcome *o
 
 static enum pg_fate write_attempts(struct outcomes_recording *rec)
 {
-    struct delivery_stats_rows *stats = &rec->side->changes.stats;
-    struct pg_table *t = &rec->side->table;
+    struct delivery_stats_rows *stats = &rec->writer->changes.stats;
+    struct pg_table *t = &rec->writer->table;
     table_begin(t, ATTEMPT_TYPES);
     for (size_t i = 0; i < rec->count; i++) {
         const struct outcome *o = rec->items[i];
@@ -132,7 +132,7 @@ static enum pg_fate write_attempts(struct outcomes_recording *rec)
         if (touched->row->erased)
             attempt_erase(&a);
         const struct event *e = &touched->row->event;
-        pg_attempt_put(t->columns, e, &a, &rec->side->packer);
+        pg_attempt_put(t->columns, e, &a, &rec->writer->packer);
         if (!rec->is_repeated)
             delivery_stats_rows_count(stats, e->account_no, lane_of(e->app_no, e->lane), &a);
     }
@@ -200,7 +200,7 @@ static enum pg_fate make_partitions(struct outcomes_recording *rec)
     enum pg_fate fate = PG_OK;
     for (size_t i = 0; fate == PG_OK && i < rec->count; i++)
         if (rec->items[i]->has_attempt)
-            fate = pg_partition_make(rec->pg, &rec->side->partitions, PARTITION_WEEK,
+            fate = pg_partition_make(rec->pg, &rec->writer->partitions, PARTITION_WEEK,
                                      pg_week_of_day(clock_day(rec->items[i]->attempt.at_ms)));
     return fate;
 }
@@ -233,7 +233,7 @@ static struct fetch_key key_of(const struct outcome *o)
 static enum pg_fate take_waiting(struct outcomes_recording *rec, struct outcome **firsts,
                                  size_t count, struct fetched *ret)
 {
-    struct pg_table *t = &rec->side->table;
+    struct pg_table *t = &rec->writer->table;
     table_begin(t, "illl");
     for (size_t i = 0; i < count; i++) {
         column_int(&t->columns[0], firsts[i]->account_no);
@@ -317,7 +317,7 @@ static enum pg_fate fetch_touched(struct outcomes_recording *rec)
 /* Fetches the reversals that wait for the group's callbacks. */
 static enum pg_fate fetch_reversals(struct outcomes_recording *rec)
 {
-    struct pg_table *t = &rec->side->table;
+    struct pg_table *t = &rec->writer->table;
     table_begin(t, "il");
     for (size_t i = 0; i < rec->rows.count; i++) {
         const struct event *e = &rec->rows.rows[i].event;
@@ -372,7 +372,7 @@ static void note_final(struct outcomes_recording *rec, const struct touched *t)
 {
     const struct event *e = &t->row->event;
     if (retention_ends_late(&t->row->callback.life, &t->now.life, e->accepted_ms, rec->now_ms))
-        changes_note_final_late(&rec->side->changes, e->account_no, t->row->period,
+        changes_note_final_late(&rec->writer->changes, e->account_no, t->row->period,
                                 clock_day(rec->now_ms));
 }
 
@@ -384,7 +384,7 @@ static size_t change_all(struct outcomes_recording *rec, struct touched *touched
         struct touched *t = &touched[i];
         if (!is_changed(rec, t))
             continue;
-        changes_row(&rec->side->changes, t->row, &t->now);
+        changes_row(&rec->writer->changes, t->row, &t->now);
         note_final(rec, t);
         if (t->owed)
             owed[n++] = (struct fetch_key){t->row->event.account_no, t->row->event.event_no,
@@ -407,7 +407,7 @@ static enum pg_fate owe(struct outcomes_recording *rec, struct fetch_key *keys, 
         else if ((at = fetched_find(&rec->reversals, account_no, row->event.event_no)))
             row->callback = rec->released[at - rec->reversals.rows].now;
         if (row->event.body.p)
-            pg_side_owe(rec->side, pg_row_callback(row));
+            pg_writer_owe(rec->writer, pg_row_callback(row));
     }
     return fate;
 }
@@ -424,7 +424,7 @@ static enum pg_fate write_all(struct outcomes_recording *rec)
     fate = write_attempts(rec);
     if (fate != PG_OK)
         return fate;
-    changes_send(&rec->side->changes, rec->pg);
+    changes_send(&rec->writer->changes, rec->pg);
     return pg_sync_commit(rec->s, rec->pg);
 }
 
@@ -447,7 +447,7 @@ static enum pg_fate record(struct outcomes_recording *rec)
     if (fate != PG_OK)
         return fate;
     take_touched(rec);
-    changes_begin(&rec->side->changes);
+    changes_begin(&rec->writer->changes);
     for (size_t i = 0; i < rec->count; i++)
         take_outcome(rec, rec->items[i]);
     return write_all(rec);
@@ -457,8 +457,8 @@ enum pg_fate pg_record(struct postgresql_store *s, struct pg *pg, void *outcome_
 {
     struct outcomes_recording rec = {.s = s,
                                      .pg = pg,
-                                     .side = &s->outcomes,
-                                     .arena = &s->outcomes.scratch,
+                                     .writer = &s->outcome_writer,
+                                     .arena = &s->outcome_writer.scratch,
                                      .now_ms = env_wall_ms(s->env)};
     gather(&rec, outcome_slice);
     enum pg_fate fate = rec.count > 0 ? record(&rec) : PG_OK;

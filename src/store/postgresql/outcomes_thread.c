@@ -96,8 +96,8 @@ static void end_outcomes(struct postgresql_store *s, const struct pg_outcome *it
         if (--asked->left == 0)
             finish(s, asked);
     }
-    pg_side_hand_over(s, &s->outcomes);
-    arena_free(&s->outcomes.scratch);
+    pg_writer_hand_over(s, &s->outcome_writer);
+    arena_free(&s->outcome_writer.scratch);
 }
 
 /* --- refused outcomes ------------------------------------------------------------------------- */
@@ -156,11 +156,11 @@ static void put_off(struct recorder *rec, struct outcome_list *list, size_t at)
 static enum store_status try_some(struct recorder *rec, const struct pg_outcome *items,
                                   size_t count)
 {
-    struct pg_side *side = &rec->s->outcomes;
+    struct pg_writer *writer = &rec->s->outcome_writer;
     struct pg_outcome_slice slice = {items, count, false};
-    side->asked_us = items[0].asked->request->asked_us;
-    side->weight = (int64_t)count;
-    return pg_try_write(rec->s, side, pg_record, &slice, false);
+    writer->asked_us = items[0].asked->request->asked_us;
+    writer->weight = (int64_t)count;
+    return pg_try_write(rec->s, writer, pg_record, &slice, false);
 }
 
 /* Each outcome is recorded or set aside, or the store has failed. */
@@ -208,8 +208,8 @@ static void retry_aside(struct recorder *rec)
         log_info("outcomes_recorded_after_all", LOG_INT("count", before));
     else if (!better)
         log_warning("outcomes_set_aside", LOG_INT("count", rec->aside.count),
-                    LOG_C("sqlstate", rec->s->outcomes.pg.sqlstate),
-                    LOG_STR("why", buf_str(&rec->s->outcomes.pg.why)));
+                    LOG_C("sqlstate", rec->s->outcome_writer.pg.sqlstate),
+                    LOG_STR("why", buf_str(&rec->s->outcome_writer.pg.why)));
 }
 
 /* Each transaction has a fixed cost for the server, and neighbouring outcomes share rows of the

@@ -175,7 +175,7 @@ static struct found_key find_known(struct pg_intake *in, const struct intake_ite
 static bool is_own(const struct pg_intake *in, const struct intake_item *item,
                    struct verdict before)
 {
-    return in->side->unknown && item->key.found && item->verdict->kind == VERDICT_DUPLICATE &&
+    return in->writer->unknown && item->key.found && item->verdict->kind == VERDICT_DUPLICATE &&
            before.kind == VERDICT_ACCEPTED && before.event_no == item->key.event_no;
 }
 
@@ -289,7 +289,7 @@ static enum pg_fate make_partitions(struct pg_intake *in)
     enum pg_fate fate = PG_OK;
     for (size_t i = 0; fate == PG_OK && i < in->count; i++)
         if (i == 0 || in->items[i].received_ms != in->items[i - 1].received_ms)
-            fate = pg_partition_make(in->pg, &in->side->partitions, PARTITION_PERIOD,
+            fate = pg_partition_make(in->pg, &in->writer->partitions, PARTITION_PERIOD,
                                      pg_period_of_day(clock_day(in->items[i].received_ms)));
     return fate;
 }
@@ -307,7 +307,7 @@ static enum pg_fate owe_own(struct pg_intake *in)
     enum pg_fate fate = fetch_rows(in->pg, keys, n, FETCH_UNLOCKED, true, in->arena, &rows);
     for (size_t i = 0; fate == PG_OK && i < rows.count; i++)
         if (rows.rows[i].callback.life.wait == WAIT_DUE && rows.rows[i].event.body.p)
-            pg_side_owe(in->side, pg_row_callback(&rows.rows[i]));
+            pg_writer_owe(in->writer, pg_row_callback(&rows.rows[i]));
     return fate;
 }
 
@@ -324,8 +324,8 @@ static enum pg_fate end_trial(struct pg_intake *in)
     enum pg_fate fate = pg_sync(in->pg);
     if (fate == PG_OK)
         pg_rollback(in->pg);
-    in->side->changes.added = (struct pg_counts){0};
-    in->side->handed_over = 0;
+    in->writer->changes.added = (struct pg_counts){0};
+    in->writer->handed_over = 0;
     return fate;
 }
 
@@ -345,7 +345,7 @@ static enum pg_fate take_in(struct pg_intake *in, bool is_trial)
         return fate;
     for (size_t i = 0; i < in->count; i++)
         decide(in, &in->items[i]);
-    if (in->side->only_looks && !has_own(in)) {
+    if (in->writer->only_looks && !has_own(in)) {
         pg_rollback(in->pg);
         return PG_ABSENT;
     }
@@ -365,8 +365,8 @@ static enum pg_fate take_in(struct pg_intake *in, bool is_trial)
 enum pg_fate pg_take_in(struct postgresql_store *s, struct pg *pg, void *intake_group)
 {
     const struct pg_intake_group *group = intake_group;
-    struct pg_side *side = &s->changes;
-    struct pg_intake in = {.s = s, .pg = pg, .side = side, .arena = &side->scratch};
+    struct pg_writer *writer = &s->change_writer;
+    struct pg_intake in = {.s = s, .pg = pg, .writer = writer, .arena = &writer->scratch};
     gather(&in, group);
     enum pg_fate fate = in.count > 0 ? take_in(&in, group->is_trial) : PG_OK;
     idmap_free(&in.by_key);

@@ -54,7 +54,7 @@ struct intake_item {
 struct pg_intake {
     struct postgresql_store *s;
     struct pg *pg;
-    struct pg_side *side;
+    struct pg_writer *writer;
     struct arena *arena;
     struct intake_item *items;
     size_t count;

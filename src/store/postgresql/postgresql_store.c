@@ -215,23 +215,23 @@ static void pg_start(struct store *store, struct owed_sink *sink)
     pg_replica_start(s);
 }
 
-static void free_side(struct pg_side *side)
+static void free_writer(struct pg_writer *writer)
 {
-    pg_close(&side->pg);
-    pg_partitions_free(&side->partitions);
-    changes_free(&side->changes);
-    table_free(&side->table);
-    attempt_packer_free(&side->packer);
-    table_free(&side->handover);
-    arena_free(&side->scratch);
-    pg_side_drop_owed(side);
-    free(side->owed);
+    pg_close(&writer->pg);
+    pg_partitions_free(&writer->partitions);
+    changes_free(&writer->changes);
+    table_free(&writer->table);
+    attempt_packer_free(&writer->packer);
+    table_free(&writer->handover);
+    arena_free(&writer->scratch);
+    pg_writer_drop_owed(writer);
+    free(writer->owed);
 }
 
 static void free_store(struct postgresql_store *s)
 {
-    free_side(&s->changes);
-    free_side(&s->outcomes);
+    free_writer(&s->change_writer);
+    free_writer(&s->outcome_writer);
     pg_close(&s->pages);
     for (size_t i = 0; i < PG_READERS; i++) {
         pg_close(&s->reads[i].pg);
@@ -301,8 +301,8 @@ void pg_store_init_connection(struct postgresql_store *s, struct pg *pg)
 static void init_parts(struct postgresql_store *s)
 {
     pg_hosts_init(&s->hosts, s->uri);
-    pg_store_init_connection(s, &s->changes.pg);
-    pg_store_init_connection(s, &s->outcomes.pg);
+    pg_store_init_connection(s, &s->change_writer.pg);
+    pg_store_init_connection(s, &s->outcome_writer.pg);
     pg_store_init_connection(s, &s->pages);
     pg_store_init_connection(s, &s->keeper);
     s->keeper.identity = NULL; /* until it has found the store */

@@ -99,7 +99,7 @@ static inline bool pg_isolation_goes_on(struct pg_isolation *i)
 }
 
 /* The private state of a thread that writes. */
-struct pg_side {
+struct pg_writer {
     struct pg pg;
     struct pg_partitions partitions;
     struct changes changes;
@@ -150,7 +150,7 @@ struct postgresql_store {
     /* the last one whose changes the reader has applied */
     atomic_llong revision_applied;
     struct owed_sink *sink;
-    struct pg_side changes, outcomes;
+    struct pg_writer change_writer, outcome_writer;
     struct pg pages, keeper;
     struct pg_reader reads[PG_READERS], scans[PG_READERS];
     struct queue to_changes, to_outcomes, to_pages, to_reads, to_scans, to_keeper, to_nodes, nap;
@@ -177,7 +177,7 @@ void pg_store_init_connection(struct postgresql_store *s, struct pg *pg);
 typedef enum pg_fate (*pg_work)(struct postgresql_store *s, struct pg *pg, void *what);
 /* STORE_OK; STORE_REFUSED: the database refused it; STORE_BUSY: the database is down and may_refuse
  * is set, nothing was stored; STORE_FAILED. */
-enum store_status pg_try_write(struct postgresql_store *s, struct pg_side *side, pg_work work,
+enum store_status pg_try_write(struct postgresql_store *s, struct pg_writer *writer, pg_work work,
                                void *what, bool may_refuse);
 enum store_status pg_try_read(struct postgresql_store *s, struct pg *pg, pg_work work, void *what);
 /* As pg_connect, for periodic work. Fails at once if the daemon is stopping, its patience
@@ -189,9 +189,9 @@ enum pg_fate pg_sync_commit(struct postgresql_store *s, struct pg *pg);
 /* Keeps the callback for the sink until the commit. After a commit in doubt its lane looks into the
  * database: that commit may have failed, and another node may have done the same under the same
  * number, handed the callback out, and delivered it. */
-void pg_side_owe(struct pg_side *side, struct callback *c);
-void pg_side_drop_owed(struct pg_side *side);
-void pg_side_hand_over(struct postgresql_store *s, struct pg_side *side);
+void pg_writer_owe(struct pg_writer *writer, struct callback *c);
+void pg_writer_drop_owed(struct pg_writer *writer);
+void pg_writer_hand_over(struct postgresql_store *s, struct pg_writer *writer);
 
 /* pg_numbers.c: around a transaction that writes at most so many events or outcomes; added NULL:
  * nothing was committed, or the commit is in doubt */
@@ -201,7 +201,7 @@ void pg_numbers_end(struct pg_numbers *n, int64_t most, const struct pg_counts *
 uint64_t pg_numbers_look(struct pg_numbers *n);
 void pg_numbers_looked(struct pg_numbers *n, uint64_t mark, const struct pg_counts *seen);
 
-/* pg_intake.c: the batches of one group; fills in verdicts and the side's owed callbacks */
+/* pg_intake.c: the batches of one group; fills in verdicts and the writer's owed callbacks */
 enum pg_fate pg_take_in(struct postgresql_store *s, struct pg *pg, void *intake_group);
 /* outcomes.c */
 enum pg_fate pg_record(struct postgresql_store *s, struct pg *pg, void *outcome_slice);
@@ -231,7 +231,7 @@ void *pg_changes_main(void *arg);
 void pg_changes_refuse_old(struct postgresql_store *s); /* on the changes thread */
 /* outcomes_thread.c */
 void *pg_outcomes_main(void *arg);
-/* threads.c */
+/* reader_threads.c */
 void *pg_pages_main(void *arg);
 void *pg_reader_main(void *arg); /* arg: a struct pg_reader */
 /* pg_keeper.c */

@@ -67,15 +67,15 @@ static enum pg_fate try_once(struct postgresql_store *s, struct pg *pg, pg_work 
     return *ret_reached ? work(s, pg, what) : PG_LOST;
 }
 
-static enum pg_fate try_write_once(struct postgresql_store *s, struct pg_side *side, pg_work work,
-                                   void *what, bool *ret_reached)
+static enum pg_fate try_write_once(struct postgresql_store *s, struct pg_writer *writer,
+                                   pg_work work, void *what, bool *ret_reached)
 {
-    side->changes.added = (struct pg_counts){0};
-    side->handed_over = 0;
-    side->since_mono_ms = env_mono_ms(env_real());
-    pg_numbers_begin(&s->numbers, side->weight);
-    enum pg_fate fate = try_once(s, &side->pg, work, what, ret_reached);
-    pg_numbers_end(&s->numbers, side->weight, fate == PG_OK ? &side->changes.added : NULL);
+    writer->changes.added = (struct pg_counts){0};
+    writer->handed_over = 0;
+    writer->since_mono_ms = env_mono_ms(env_real());
+    pg_numbers_begin(&s->numbers, writer->weight);
+    enum pg_fate fate = try_once(s, &writer->pg, work, what, ret_reached);
+    pg_numbers_end(&s->numbers, writer->weight, fate == PG_OK ? &writer->changes.added : NULL);
     return fate;
 }
 
@@ -96,64 +96,66 @@ static void nap(struct postgresql_store *s)
 }
 
 /* Counted from the request, so that requests behind a group in doubt do not wait again. */
-static bool has_waited(const struct pg_side *side)
+static bool has_waited(const struct pg_writer *writer)
 {
-    return timing_now_us() - side->asked_us > PG_PATIENCE_MS * INT64_C(1000);
+    return timing_now_us() - writer->asked_us > PG_PATIENCE_MS * INT64_C(1000);
 }
 
 /* The disk is full, or the database is down and the request has waited long enough. A part of a
  * refused group is tried once in any case. */
-static bool is_hopeless(struct postgresql_store *s, const struct pg_side *side, int failures)
+static bool is_hopeless(struct postgresql_store *s, const struct pg_writer *writer, int failures)
 {
     return pg_room_is_none(&s->numbers.room) ||
-           (atomic_load(&s->numbers.away) && has_waited(side) && (failures > 0 || !side->is_part));
+           (atomic_load(&s->numbers.away) && has_waited(writer) &&
+            (failures > 0 || !writer->is_part));
 }
 
 /* The database can be reached but refuses the group. */
-static bool is_refused(const struct pg_side *side, struct tries *t, enum pg_fate fate)
+static bool is_refused(const struct pg_writer *writer, struct tries *t, enum pg_fate fate)
 {
-    t->refusals += fate == PG_REFUSED || (fate == PG_NOT_NOW && has_waited(side));
+    t->refusals += fate == PG_REFUSED || (fate == PG_NOT_NOW && has_waited(writer));
     t->losses = fate == PG_LOST && t->reached ? t->losses + 1 : 0;
-    return t->refusals >= REFUSALS_ENOUGH || (t->losses >= LOSSES_ENOUGH && has_waited(side));
+    return t->refusals >= REFUSALS_ENOUGH || (t->losses >= LOSSES_ENOUGH && has_waited(writer));
 }
 
-static void drop_try(struct pg_side *side)
+static void drop_try(struct pg_writer *writer)
 {
-    pg_side_drop_owed(side);
-    arena_free(&side->scratch);
+    pg_writer_drop_owed(writer);
+    arena_free(&writer->scratch);
 }
 
 /* Judges a failed try. True: it was the last one; false: try again. */
-static bool end_try(struct postgresql_store *s, struct pg_side *side, struct tries *t,
+static bool end_try(struct postgresql_store *s, struct pg_writer *writer, struct tries *t,
                     enum pg_fate fate, bool may_refuse)
 {
-    drop_try(side);
+    drop_try(writer);
     if (fate == PG_ABSENT)
         return true;
-    if (fate == PG_REFUSED && sqlstate_lacks_partition(side->pg.sqlstate))
-        pg_partitions_free(&side->partitions); /* one was dropped since: the next try makes it */
-    side->unknown |= side->pg.group_committing && (fate == PG_LOST || side->pg.commit_refused);
-    bool refused = is_refused(side, t, fate), doubt = side->unknown && may_refuse;
-    side->only_looks = refused && doubt;
-    if (fate == PG_NOT_NOW && sqlstate_is_disk_full(side->pg.sqlstate))
+    if (fate == PG_REFUSED && sqlstate_lacks_partition(writer->pg.sqlstate))
+        pg_partitions_free(&writer->partitions); /* one was dropped since: the next try makes it */
+    writer->unknown |=
+        writer->pg.group_committing && (fate == PG_LOST || writer->pg.commit_refused);
+    bool refused = is_refused(writer, t, fate), doubt = writer->unknown && may_refuse;
+    writer->only_looks = refused && doubt;
+    if (fate == PG_NOT_NOW && sqlstate_is_disk_full(writer->pg.sqlstate))
         pg_room_doubt(&s->numbers.room);
     /* one broken connection is not reported */
     else if (!t->reached || (t->failures > 0 && fate != PG_REFUSED))
-        pg_store_note_away(s, &side->pg, true);
+        pg_store_note_away(s, &writer->pg, true);
     return refused && !doubt;
 }
 
-enum store_status pg_try_write(struct postgresql_store *s, struct pg_side *side, pg_work work,
+enum store_status pg_try_write(struct postgresql_store *s, struct pg_writer *writer, pg_work work,
                                void *what, bool may_refuse)
 {
     struct tries t = {0};
-    side->unknown = side->only_looks = false;
-    side->own_no = 0;
+    writer->unknown = writer->only_looks = false;
+    writer->own_no = 0;
     for (;; t.failures++) {
         bool over = t.failures > 0 && is_over(s);
         if (atomic_load(&s->store.failed))
             return STORE_FAILED;
-        if (may_refuse && !side->unknown && (over || is_hopeless(s, side, t.failures)))
+        if (may_refuse && !writer->unknown && (over || is_hopeless(s, writer, t.failures)))
             return STORE_BUSY;
         if (over) {
             store_fail(&s->store,
@@ -163,17 +165,17 @@ enum store_status pg_try_write(struct postgresql_store *s, struct pg_side *side,
         }
         if (t.failures > 0)
             nap(s);
-        if (!side->unknown && pg_room_is_none(&s->numbers.room))
+        if (!writer->unknown && pg_room_is_none(&s->numbers.room))
             continue;
-        if (side->unknown && side == &s->changes)
+        if (writer->unknown && writer == &s->change_writer)
             pg_changes_refuse_old(s);
-        enum pg_fate fate = try_write_once(s, side, work, what, &t.reached);
+        enum pg_fate fate = try_write_once(s, writer, work, what, &t.reached);
         if (fate == PG_OK) {
-            atomic_fetch_add(&s->nodes.handed_over, side->handed_over);
-            pg_store_note_away(s, &side->pg, false);
+            atomic_fetch_add(&s->nodes.handed_over, writer->handed_over);
+            pg_store_note_away(s, &writer->pg, false);
             return STORE_OK;
         }
-        if (end_try(s, side, &t, fate, may_refuse))
+        if (end_try(s, writer, &t, fate, may_refuse))
             return STORE_REFUSED;
     }
 }
@@ -200,26 +202,26 @@ enum store_status pg_try_read(struct postgresql_store *s, struct pg *pg, pg_work
 
 /* --- callbacks for the sink ------------------------------------------------------------------- */
 
-void pg_side_owe(struct pg_side *side, struct callback *c)
+void pg_writer_owe(struct pg_writer *writer, struct callback *c)
 {
     c->stamp =
-        (struct handoff_stamp){side->unknown ? HANDOFF_FENCE_UNKNOWN : 0, side->since_mono_ms};
-    side->owed =
-        xgrow(side->owed, &side->owed_capacity, side->owed_count + 1, sizeof(struct callback *));
-    side->owed[side->owed_count++] = c;
+        (struct handoff_stamp){writer->unknown ? HANDOFF_FENCE_UNKNOWN : 0, writer->since_mono_ms};
+    writer->owed = xgrow(writer->owed, &writer->owed_capacity, writer->owed_count + 1,
+                         sizeof(struct callback *));
+    writer->owed[writer->owed_count++] = c;
 }
 
-void pg_side_drop_owed(struct pg_side *side)
+void pg_writer_drop_owed(struct pg_writer *writer)
 {
-    for (size_t i = 0; i < side->owed_count; i++)
-        callback_free(side->owed[i]);
-    side->owed_count = 0;
+    for (size_t i = 0; i < writer->owed_count; i++)
+        callback_free(writer->owed[i]);
+    writer->owed_count = 0;
 }
 
-void pg_side_hand_over(struct postgresql_store *s, struct pg_side *side)
+void pg_writer_hand_over(struct postgresql_store *s, struct pg_writer *writer)
 {
-    handover_behind(s, side);
-    if (side->owed_count > 0)
-        s->sink->owed(s->sink, side->owed, side->owed_count);
-    side->owed_count = 0;
+    handover_behind(s, writer);
+    if (writer->owed_count > 0)
+        s->sink->owed(s->sink, writer->owed, writer->owed_count);
+    writer->owed_count = 0;
 }
