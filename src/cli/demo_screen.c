@@ -32,7 +32,8 @@ static void print_how_to_fix(const struct demo_world *w)
         const struct demo_app *a = &w->apps[i];
         if (a->mood == MOOD_BROKEN)
             printf("  The receiver of %s answers 500. To fix it, sign in as its owner, open Apps, "
-                   "%s,\n  Postback, and save as its URLs\n\n    %s/%s/" DEMO_FIXED_PATH "\n\n",
+                   "%s,\n  One URL for all three, and set there\n\n"
+                   "    %s/%s/" DEMO_FIXED_PATH "\n\n",
                    a->app_id, a->name, w->receiver_url, a->app_id);
     }
 }
