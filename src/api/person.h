@@ -1,5 +1,5 @@
 /* The person who sends a request: the session's cookie, and the checks that stop other sites'
- * pages from using it (docs/people.md, "A session on the wire"). */
+ * pages from using it (docs/people-api.md, "A session on the wire"). */
 #pragma once
 
 #include "api/call.h"

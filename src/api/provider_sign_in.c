@@ -1,6 +1,6 @@
 /* Signs in with an identity provider: the browser is sent to the provider and returns with a code.
  * The browser shows both answers as pages, so each is a redirect: to the provider, or to the
- * dashboard, with a word for the reason if the sign-in failed (docs/people.md). */
+ * dashboard, with a word for the reason if the sign-in failed (docs/people-api.md). */
 #include "api/provider_sign_in.h"
 
 #include "accounts/directory.h"

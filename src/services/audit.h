@@ -1,4 +1,4 @@
-/* The audit log: one entry for each change, in the same commit as the change (docs/people.md).
+/* The audit log: one entry for each change, in the same commit as the change (docs/people-api.md).
  *
  * An entry is an object of the store, printed as GET /api/v1/audit shows it. Its key begins with
  * whose it is, then its time: "a/" for the installation, where every entry stands, and "pXXXXXXXX/"
