@@ -1,5 +1,6 @@
 """The programs of docs/partners/verify inside a web framework: importing one does nothing, and its
-handler answers 200 to what is signed and books it, 400 to what is not, and 500 where booking fails.
+handler answers 200 to what is signed and books it unless it is a test, 400 to what is not, and 500
+where booking fails.
 
 A framework that is not here is skipped by name; ./dev test installs Debian's."""
 import base64
@@ -265,6 +266,7 @@ def test_handler(app):
     failing = json.dumps({"Sig": sig, "PanelistId": "user-ü/1", "RewardId": "r-2"}, ensure_ascii=False,
                          separators=(",", ":")).encode()
     assert post(port, failing, "r-2") == 500
+    assert post(port, SURVEY.replace(b'"IsTest":false', b'"IsTest":true')) == 200  # booked for nobody
     assert printed().count("booked") == 1
 
 

@@ -3,7 +3,7 @@
 //   app.MapPost("/callback", context => AspNetCallback.Answer(context, secret, credit));
 //
 // credit books one reward, once per RewardId; what it throws is answered with 500, and the callback
-// is sent again.
+// is sent again. It is not called for tests.
 using System;
 using System.IO;
 using System.Threading.Tasks;
@@ -19,7 +19,7 @@ public static class AspNetCallback
         var headers = context.Request.Headers;
         var why = Verify.Check(
             body, headers["webhook-id"], headers["webhook-timestamp"], headers["webhook-signature"], secret);
-        if (why is null)
+        if (why is null && !Verify.IsTest(body))
         {
             await credit(body);
         }

@@ -91,6 +91,11 @@ public static class Verify
         CheckWebhook(body, id, timestamp, signatures, secret, DateTimeOffset.UtcNow.ToUnixTimeSeconds())
         ?? CheckSig(body, secret);
 
+    /// <summary>Whether a verified body is that of a test.</summary>
+    public static bool IsTest(byte[] body) =>
+        JsonDocument.Parse(body).RootElement.TryGetProperty("IsTest", out var value)
+        && value.ValueKind == JsonValueKind.True;
+
     static bool Report(string name, string? why)
     {
         Console.WriteLine(why is null ? $"{name} ok" : $"{name} wrong: {why}");

@@ -103,6 +103,12 @@ public class Verify {
         return why == null ? checkSig(body, secret) : why;
     }
 
+    /** Whether a verified body is that of a test. */
+    public static boolean isTest(byte[] body) {
+        String json = new String(body, StandardCharsets.UTF_8);
+        return Pattern.compile("[{,]\"IsTest\":true[,}]").matcher(json).find();
+    }
+
     static boolean report(String name, String why) {
         System.out.println(why == null ? name + " ok" : name + " wrong: " + why);
         return why == null;

@@ -85,8 +85,15 @@ func Check(body []byte, header http.Header, secret string, now int64) error {
 	return CheckSig(body, secret)
 }
 
+// IsTest says whether a verified body is that of a test.
+func IsTest(body []byte) bool {
+	var fields struct{ IsTest bool }
+	return json.Unmarshal(body, &fields) == nil && fields.IsTest
+}
+
 // Handler is for net/http: http.Handle("/callback", verify.Handler(secret, credit)). credit books
 // one reward, once per RewardId; its error is answered with 500, and the callback is sent again.
+// It is not called for tests.
 func Handler(secret string, credit func(body []byte) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 1<<20))
@@ -95,7 +102,7 @@ func Handler(secret string, credit func(body []byte) error) http.Handler {
 		}
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
-		} else if err = credit(body); err != nil {
+		} else if !IsTest(body) && credit(body) != nil {
 			http.Error(w, "not booked", http.StatusInternalServerError)
 		}
 	})

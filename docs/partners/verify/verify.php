@@ -68,7 +68,8 @@ function checkCallback(string $body, array $server, string $secret, ?int $now = 
 
 /**
  * The status and the text to answer. $credit books one reward, once per RewardId; what it throws
- * is answered with 500 by PHP, and the callback is sent again. Amounts are floats: round them.
+ * is answered with 500 by PHP, and the callback is sent again. It is not called for tests. Amounts
+ * are floats: round them.
  * Plain PHP:
  *
  *   require 'verify.php';
@@ -89,7 +90,10 @@ function answerCallback(string $body, array $server, string $secret, callable $c
     if ($why !== null) {
         return [400, $why];
     }
-    $credit(json_decode($body, true));
+    $callback = json_decode($body, true);
+    if (empty($callback['IsTest'])) {
+        $credit($callback);
+    }
     return [200, 'ok'];
 }
 
