@@ -98,7 +98,7 @@ static void find_client(struct reading *r, const struct json *id, struct item_fa
     if (!client || (only && client->account_no != only)) {
         /* clients are never removed, so no event of this one was accepted before */
         problem_add(&faults->own, STR("ClientId"), "unknown_client", "there is no such client");
-        r->out.doubt = true;
+        faults->doubt = true;
         return;
     }
     const struct partner *partner = directory_partner_locked(d, client->account_no);
@@ -107,7 +107,7 @@ static void find_client(struct reading *r, const struct json *id, struct item_fa
         problem_add(&faults->of_now, STR("ClientId"), "disabled",
                     client->enabled ? "the client's partner is disabled"
                                     : "the client is disabled");
-        r->out.doubt = true;
+        faults->doubt = true;
     }
     ret->terms = terms_of(r, client->app_no);
     ret->client_no = client->client_no;
@@ -180,6 +180,7 @@ static void read_item(struct reading *r, const struct json *object)
         item_judge(&item, &client, r->request->now_ms, r->request->imported, &faults, c);
     }
     r->listed += faults.own.count + faults.of_now.count;
+    r->out.doubt |= faults.doubt;
     if (faults.own.count) {
         problems_join(&faults.own, &faults.of_now);
         reject(r, index, item_event_id(&item), source_of(object), &faults.own);

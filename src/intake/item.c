@@ -104,16 +104,17 @@ static enum event_type judge_type(const struct json *v, struct problems *faults)
 /* The app's switch NegativeAdHoc decides whether a claw-back is accepted; it may have been on
  * before. */
 static void judge_claw_back(const struct item_client *client, const struct candidate *c,
-                            struct problems *of_now)
+                            struct item_faults *faults)
 {
     if (!client->terms || client->terms->negative_ad_hoc)
         return;
     if (c->revenue_micros < 0)
-        problem_add(of_now, STR("RevenueAmount"), "out_of_range",
+        problem_add(&faults->of_now, STR("RevenueAmount"), "out_of_range",
                     "must not be negative: the app's NegativeAdHoc is off");
     if (c->reward_micros < 0)
-        problem_add(of_now, STR("Reward"), "out_of_range",
+        problem_add(&faults->of_now, STR("Reward"), "out_of_range",
                     "must not be negative: the app's NegativeAdHoc is off");
+    faults->doubt |= c->revenue_micros < 0 || c->reward_micros < 0;
 }
 
 /* Faults of an ad_hoc's amounts that no setting allows. */
@@ -149,7 +150,7 @@ static void judge_amounts(const struct item *item, const struct item_client *cli
     range.least = negative ? -range.most : 0;
     c->has_reward = value_amount(reward, &range, &faults->own, &c->reward_micros) && !none;
     judge_signs(item, c, &faults->own);
-    judge_claw_back(client, c, &faults->of_now);
+    judge_claw_back(client, c, faults);
 }
 
 static void judge_time(const struct json *v, int64_t now_ms, bool imported,

@@ -21,6 +21,7 @@ struct item_client {
  * or on settings, and do not matter for a duplicate. */
 struct item_faults {
     struct problems own, of_now;
+    bool doubt; /* a client or setting is to blame, and another node may know a newer one */
 };
 
 /* Adds unknown_field and invalid (not an object, a repeated member). */

@@ -489,5 +489,9 @@ def test_events_of_a_client_made_at_another_node(cluster):
         assert a.api().patch("/api/v1/clients/" + account.client, {"Enabled": True}).status == 200
         found = b.api().events(lines, headers={"Content-Type": "application/x-ndjson"})
         assert found["Accepted"] == 3
+        assert a.api().patch("/api/v1/apps/" + account.app_id, {"NegativeAdHoc": True}).status == 200
+        back = {"EventId": "back%d" % i, "Type": "ad_hoc", "ClientId": account.client, "PanelistId": "u",
+                "RevenueAmount": 0, "Reward": -1, "Reason": "a test"}
+        assert b.api().events(back)["Accepted"] == 1
     strange = b.api().post("/api/v1/events", dict(event, EventId="x", ClientId="nobodys"))
     assert strange.json["Rejected"][0]["Errors"][0]["Code"] == "unknown_client"
