@@ -65,6 +65,13 @@ def faults(value, schema, document, at="$"):
     return found + ["%s: %r is against %s" % (at, value, word) for word in plain_faults(value, schema)]
 
 
+def check_fits(value, schema, document, what=""):
+    """Fails with the first faults: what was sent may be long, and pytest cuts it."""
+    found = faults(value, schema, document)
+    assert not found, "%s: see src/api/openapi_*.json%s" % (
+        "; ".join(found[:3] + ["and %d more" % (len(found) - 3)] * (len(found) > 3)), " - %s" % (what,) if what else "")
+
+
 def choice_faults(value, schema, document, at):
     """Of a oneOf: those of the branch that the discriminator names, or that not exactly one branch fits."""
     if "discriminator" in schema:

@@ -1,7 +1,7 @@
 """The log by what came of the last attempt, which no store has an index of."""
 from checks import DEAD_URL, all_pages, assert_problem
 from harness import Account, Receiver, eventually
-from schema import faults
+from schema import check_fits
 
 
 def test_a_list_is_searched_by_what_came_of_the_last_attempt(own_daemon):
@@ -33,7 +33,7 @@ def test_a_list_is_searched_by_what_came_of_the_last_attempt(own_daemon):
         row = api.get("/api/v1/callbacks", query={"status": 404, "limit": 1, "bodies": "false"}).json
         assert "Body" not in row["Items"][0] and row["Next"]
         document = daemon.api(None).get("/openapi.json").json
-        assert faults(row, document["components"]["schemas"]["CallbackList"], document) == []
+        check_fits(row, document["components"]["schemas"]["CallbackList"], document)
         assert "Body" in api.get("/api/v1/callbacks", query={"limit": 1}).json["Items"][0]
         for query, name in (("class=ok", "class"), ("class=", "class"), ("status=99", "status"),
                             ("status=x", "status"), ("bodies=2", "bodies"), ("class=any&state=delivered", "state")):

@@ -9,7 +9,7 @@ import pytest
 from checks import now
 from described import World, check_answer, check_webhook, real_path, successes
 from harness import LIVE, ROOT, Account
-from schema import ANNOTATIONS, faults, look_up, operations
+from schema import ANNOTATIONS, check_fits, faults, look_up, operations
 
 
 @pytest.fixture(scope="module")
@@ -24,12 +24,16 @@ def world(daemon):
     w.close()
 
 
-def nodes(value):
-    """All objects of a document, from the outside in."""
+def named_nodes(value, at="#"):
+    """(path, object) of all objects of a document, from the outside in."""
     if isinstance(value, dict):
-        yield value
-    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-        yield from nodes(inner)
+        yield at, value
+    for name, inner in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        yield from named_nodes(inner, "%s/%s" % (at, name))
+
+
+def nodes(value):
+    return (node for _, node in named_nodes(value))
 
 
 # --- the document by itself --------------------------------------------------------------------
@@ -45,10 +49,10 @@ def test_each_reference_leads_somewhere_and_each_component_is_used(document):
 
 def test_examples_and_defaults_fit(document):
     tried = 0
-    for node in nodes(document):
+    for at, node in named_nodes(document):
         if {"type", "anyOf", "oneOf", "$ref"} & set(node) and not isinstance(node.get("type"), dict):
             for value in node.get("examples", []) + [node[word] for word in ("default",) if word in node]:
-                assert faults(value, node, document) == [], node
+                check_fits(value, node, document, at)
                 tried += 1
     assert tried > 25
 
@@ -88,25 +92,28 @@ def test_what_is_asked_is_closed_and_what_is_answered_open(document):
                 todo.append(look_up(node, document))
     closed = {r["$ref"].rsplit("/", 1)[1] for r in reached}
     for name, schema in document["components"]["schemas"].items():
-        for node in nodes(schema):
+        for at, node in named_nodes(schema, name):
             if "properties" in node:
-                assert (node.get("additionalProperties") is False) == (name in closed), name
+                assert (node.get("additionalProperties") is False) == (name in closed), at
 
 
 def test_fields_have_no_defaults(document):
     """openapi-typescript takes a field with a default for one that must be given: descriptions say it."""
-    for schema in document["components"]["schemas"].values():
-        assert not any("default" in inner for node in nodes(schema) for inner in node.get("properties", {}).values())
+    for at, node in named_nodes(document["components"]["schemas"], "#/components/schemas"):
+        having = [field for field, inner in node.get("properties", {}).items() if "default" in inner]
+        assert not having, (at, having)
 
 
 def test_numbers_say_how_wide_they_are(document):
     """Without a format, generators make 32 bits of them: int in Java, float32 in Go."""
-    for node in nodes(document):
+    for at, node in named_nodes(document):
         kinds = node.get("type") if isinstance(node.get("type"), list) else [node.get("type")]
         if "number" in kinds:
-            assert node["format"] == "double", node
+            assert node.get("format") == "double", 'add "format": "double" to ' + at
         if "integer" in kinds:
-            assert ("format" in node) == (node.get("maximum", 2**63) >= 2**31), node
+            wide = node.get("maximum", 2**63) >= 2**31
+            assert ("format" in node) == wide, '%s "format": "int64" %s %s' % (
+                ("add", "to", at) if wide else ("remove", "from", at))
 
 
 def test_names_of_components_are_types_of_their_own(document):
@@ -117,10 +124,9 @@ def test_names_of_components_are_types_of_their_own(document):
     taken = {"Client", "Class", "Error", "Exception", "Module", "Number", "Object", "Package", "Process", "Record",
              "Runtime", "String", "System", "Thread", "Void"}
     assert len(set(names)) == len(names) and not taken & set(names)
-    for schema in document["components"]["schemas"].values():
-        for node in nodes(schema):
-            assert node.get("type") != "null" or len(node) == 1
-            assert not isinstance(node.get("type"), list) or node["type"][1:] == ["null"], node
+    for at, node in named_nodes(document["components"]["schemas"], "#/components/schemas"):
+        assert node.get("type") != "null" or len(node) == 1, at
+        assert not isinstance(node.get("type"), list) or node["type"][1:] == ["null"], (at, node)
 
 
 def test_each_route_of_the_sources_is_described(document):
@@ -188,6 +194,13 @@ def test_the_validator_can_fail():
         assert faults(bad, schema, {}) != []
 
 
+def test_what_does_not_fit_is_named_before_what_was_sent():
+    """pytest cuts a long answer; who added a field must see its name and where to describe it."""
+    with pytest.raises(AssertionError) as error:
+        check_fits({"More": 1}, {"type": "object", "properties": {}, "additionalProperties": False}, {}, "x" * 1000)
+    assert str(error.value).startswith("$.More is not in the schema: see src/api/openapi_*.json - x")
+
+
 # --- against the server ------------------------------------------------------------------------
 
 def test_every_answer_of_every_route_is_as_described(daemon, document, world):
@@ -196,8 +209,8 @@ def test_every_answer_of_every_route_is_as_described(daemon, document, world):
         method, path, operation = left.pop(name)
         who, ids, query, body = call()
         if body is not None and "requestBody" in operation:
-            schema = operation["requestBody"]["content"]["application/json"]["schema"]
-            assert name == "reportEvents" or faults(body, schema, document) == [], name
+            if name != "reportEvents":
+                check_fits(body, operation["requestBody"]["content"]["application/json"]["schema"], document, name)
         answer = who.request(method, real_path(path, dict(world.ids, **ids)), body, query=query)
         assert 200 <= answer.status < 304, (name, answer)
         check_answer(answer, operation, document)

@@ -12,7 +12,7 @@ from described import World, check_answer, real_path
 from drawn import draw
 from harness import LIVE, Daemon, forget_stores
 from people import PASSWORD
-from schema import faults, look_up, operations
+from schema import check_fits, look_up, operations
 
 SEED = int(os.environ.get("POSTBACKD_SEED", "1"))
 QUESTIONS = int(os.environ.get("POSTBACKD_QUESTIONS", "12"))
@@ -102,7 +102,7 @@ def question(dice, world, document, path, operation):
     if "requestBody" in operation:
         schema = operation["requestBody"]["content"]["application/json"]["schema"]
         body = bodies(dice, world, name, draw(dice, schema, document))
-        assert faults(body, schema, document) == []
+        check_fits(body, schema, document)
     who = world.admin if operation["security"] == [{"session": []}] else world.operator
     return who, real_path(path, ids), queries(dice, name, query), body
 
