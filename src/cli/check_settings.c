@@ -272,9 +272,7 @@ static void check_master_key(struct findings *f, const struct daemon_options *o)
     else if (!master_key_file_check(o->store_directory, &is_there, &why))
         say_why(f, "master key", why);
     else if (!is_there && has_file(o->store_directory, "postbackd.db"))
-        say(f, false, "master key",
-            "%s/master.key is missing: the store has secrets that only its key opens",
-            o->store_directory);
+        say_why(f, "master key", master_key_missing(o->store_directory));
     else
         say(f, true, "master key", "%s/master.key%s", o->store_directory,
             is_there ? "" : " is not there yet: the start makes it");

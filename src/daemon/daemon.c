@@ -53,6 +53,16 @@ static struct object_owners object_owners(const struct daemon *d)
                                   .operations = d->operations};
 }
 
+/* The key that this start has made opens nothing: it is the one that is missing. */
+static void refuse_without_key(struct daemon *d, char **ret_why)
+{
+    char *missing = master_key_missing(d->options.store_directory), *why = *ret_why;
+    master_key_file_unmake(d->options.store_directory);
+    *ret_why = xprintf("%s (%s)", missing, why);
+    free(missing);
+    free(why);
+}
+
 static bool load_accounts(struct daemon *d, char **ret_why)
 {
     struct accounts_options options = {
@@ -90,7 +100,9 @@ static bool load_accounts(struct daemon *d, char **ret_why)
     struct object_owners owners = object_owners(d);
     bool good = load_objects(d->store, &owners, ret_why);
     if (!good && !has_key)
-        master_key_file_unmake(d->options.store_directory);
+        refuse_without_key(d, ret_why);
+    if (good && !d->options.master_key.p)
+        master_key_file_warn(d->options.store_directory);
     if (good && d->options.operator_key.p)
         directory_set_operator_key(d->directory, d->options.operator_key);
     return good;

@@ -1,6 +1,6 @@
 /* The key that encrypts Callback Secrets. Where none is given, one is made once in the store's
  * directory, readable by its owner only. That protects copies of the database, not the machine,
- * so each start with it warns. */
+ * so each daemon that starts with it warns. */
 #include "daemon/master_key.h"
 
 #include "base/alloc.h"
@@ -90,11 +90,24 @@ static bool load_file(const char *directory, struct env *env, uint8_t ret_key[MA
     bool good =
         (access(buf_c(&path), F_OK) == 0 || make_file(directory, buf_c(&path), env, ret_why)) &&
         parse_file(buf_c(&path), ret_key, ret_why);
-    if (good)
-        log_warning("master_key_from_file", LOG_C("file", buf_c(&path)),
-                    LOG_C("advice", "set POSTBACKD_MASTER_KEY and keep it apart from the data"));
     buf_free(&path);
     return good;
+}
+
+void master_key_file_warn(const char *directory)
+{
+    struct buf path = {0};
+    print_path(&path, directory);
+    log_warning("master_key_from_file", LOG_C("file", buf_c(&path)),
+                LOG_C("advice", "set POSTBACKD_MASTER_KEY and keep it apart from the data"));
+    buf_free(&path);
+}
+
+char *master_key_missing(const char *directory)
+{
+    return xprintf("POSTBACKD_MASTER_KEY is not set and %s/" KEY_FILE
+                   " does not exist: this store was made with a key",
+                   directory);
 }
 
 bool master_key_file_is_there(const char *directory)

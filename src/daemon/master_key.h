@@ -9,6 +9,10 @@
 MUST_CHECK bool master_key_load(struct str given, struct str second, const char *directory,
                                 struct env *env, struct vault *ret_vault, char **ret_why);
 bool master_key_file_is_there(const char *directory);
+/* Logs that the key is in that file, beside the data. */
+void master_key_file_warn(const char *directory);
+/* Why a store that has secrets cannot start without either; malloc'ed. */
+char *master_key_missing(const char *directory);
 /* Of one that this start has made: it does not open what the store has. */
 void master_key_file_unmake(const char *directory);
 /* Whether the file of a store's directory, if it is there, holds a key; nothing is made. *ret_why
