@@ -3,6 +3,7 @@
 #include "accounts/accounts_state.h"
 #include "accounts/entry.h"
 #include "accounts/names.h"
+#include "base/buf.h"
 #include "domain/clock.h"
 
 #include <sodium.h>
@@ -25,12 +26,22 @@ static void key_expiry(const struct fields *f, int64_t now_ms, int64_t *ret_ms)
         problem_add(f->faults, STR("ExpiresAt"), "out_of_range", "must be in the future");
 }
 
+static void refuse_scope(struct problems *to, struct str given)
+{
+    struct buf names = {0};
+    for (size_t i = 0; i < scope_count; i++)
+        if (scope_names[i].bit != SCOPE_ADMIN)
+            buf_printf(&names, "%s%s", names.n ? ", " : "", scope_names[i].name);
+    problem_add(to, STR("Scopes"), "invalid", "'%.*s' is not a scope; there are %s",
+                given.n <= 64 ? (int)given.n : 0, given.p ? given.p : "", buf_c(&names));
+    buf_free(&names);
+}
+
 static void key_scope(const struct fields *f, const struct json *v, uint32_t *scopes)
 {
     uint32_t bit = 0;
     if (v->type != JSON_STRING || !scope_parse(v->text, &bit))
-        problem_add(f->faults, STR("Scopes"), "invalid", "'%.*s' is not a scope",
-                    v->text.n <= 64 ? (int)v->text.n : 0, v->text.p ? v->text.p : "");
+        refuse_scope(f->faults, v->text);
     else if (bit == SCOPE_ADMIN)
         problem_add(f->faults, STR("Scopes"), "invalid", "a partner's key cannot have admin");
     else

@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "domain/clock.h"
 #include "domain/email.h"
+#include "domain/event_type_list.h"
 #include "domain/signature.h"
 #include "domain/url_macros.h"
 #include "json/values.h"
@@ -153,8 +154,7 @@ void fields_reward_types(const struct fields *f, const char *name, uint32_t *ret
         enum event_type type = EVENT_SURVEY_STARTED;
         if (v->type != JSON_STRING || !event_type_parse(v->text, &type) ||
             event_lane(type) == LANE_NONE) {
-            problem_add(f->faults, str_of(name), "invalid",
-                        "must hold RewardTypes only, such as survey_completed");
+            event_types_refuse(f->faults, str_of(name), "must hold only", EVENT_TYPES_REWARD);
             return;
         }
         wanted |= UINT32_C(1) << type;

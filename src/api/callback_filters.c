@@ -3,6 +3,7 @@
 
 #include "api/internal.h"
 #include "api/query.h"
+#include "domain/event_type_list.h"
 
 /* Failing: pending or being tried, after an attempt that failed. */
 static bool is_failing(const struct call *c)
@@ -29,7 +30,7 @@ static void parameter_type(struct call *c, struct callback_list *list)
 {
     struct str text = call_parameter(c, "rewardType");
     if (text.p && (!event_type_parse(text, &list->type) || list->type == EVENT_SURVEY_STARTED))
-        problem_add(&c->problems, STR("rewardType"), "invalid", "One of the RewardType values.");
+        event_types_refuse(&c->problems, STR("rewardType"), "One of", EVENT_TYPES_REWARD);
 }
 
 bool call_parameter_app(struct call *c, uint32_t *account_no, uint32_t *app_no)
@@ -49,6 +50,15 @@ bool call_parameter_app(struct call *c, uint32_t *account_no, uint32_t *app_no)
     return ours;
 }
 
+static void refuse_class(struct problems *to)
+{
+    struct buf names = {0};
+    for (int i = ATTEMPT_OK + 1; i < ATTEMPT_CLASSES; i++)
+        buf_printf(&names, "%s, ", attempt_class_name((enum attempt_class)i));
+    problem_add(to, STR("class"), "invalid", "One of %sany.", buf_c(&names));
+    buf_free(&names);
+}
+
 static enum attempt_class parameter_class(struct call *c)
 {
     struct str text = call_parameter(c, "class");
@@ -56,7 +66,7 @@ static enum attempt_class parameter_class(struct call *c)
         if (str_is(text, attempt_class_name((enum attempt_class)i)))
             return (enum attempt_class)i;
     if (text.p && !str_is(text, "any"))
-        problem_add(&c->problems, STR("class"), "invalid", "A Class of an attempt, or any.");
+        refuse_class(&c->problems);
     return ATTEMPT_OK;
 }
 

@@ -9,6 +9,7 @@
 #include "api/route.h"
 #include "base/limits.h"
 #include "delivery/callback_request.h"
+#include "domain/event_type_list.h"
 #include "domain/money.h"
 #include "domain/payload.h"
 #include "domain/request_format.h"
@@ -115,7 +116,7 @@ static void read_names(const struct fields *f, struct testing *t)
     fields_required(f, "RewardType");
     fields_text(f, "RewardType", 0, NAME_BYTES_MAX, &type);
     if (type.p && (!event_type_parse(type, &e->type) || e->type == EVENT_SURVEY_STARTED))
-        problem_add(f->faults, STR("RewardType"), "invalid", "must be one of the RewardTypes");
+        event_types_refuse(f->faults, STR("RewardType"), "must be one of", EVENT_TYPES_REWARD);
     fields_required(f, "PanelistId");
     fields_text(f, "PanelistId", 1, LIMIT_PANELIST_ID_BYTES, &panelist_id);
     e->panelist_id = arena_str(&t->test.arena, panelist_id);

@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "domain/acceptance.h"
 #include "domain/clock.h"
+#include "domain/event_type_list.h"
 #include "domain/money.h"
 #include "intake/item_values.h"
 
@@ -69,9 +70,7 @@ static void wrong_type_of_event(struct problems *faults, const struct field_row 
                                 enum event_type type)
 {
     struct buf types = {0};
-    for (int t = 1; t <= EVENT_TYPE_LAST; t++)
-        if (row->on & (1u << t))
-            buf_printf(&types, "%s%s", types.n ? ", " : "", event_type_name((enum event_type)t));
+    event_types_print(&types, row->on);
     problem_add(faults, row->name, "invalid", "the field is only for %s, not for %s", buf_c(&types),
                 event_type_name(type));
     buf_free(&types);
@@ -96,8 +95,7 @@ static enum event_type judge_type(const struct json *v, struct problems *faults)
 {
     enum event_type type = 0;
     if (v && (v->type != JSON_STRING || !event_type_parse(v->text, &type)))
-        problem_add(faults, STR("Type"), "invalid",
-                    "must be survey_started or one of the RewardTypes");
+        event_types_refuse(faults, STR("Type"), "must be one of", EVENT_TYPES_ALL);
     return type;
 }
 

@@ -107,6 +107,26 @@ def test_problems_have_their_shape(daemon, account, document):
         assert not {"stack", "trace"} & set(body)
 
 
+TYPES = ("survey_completed, survey_disqualified, profiler_completed, ad_hoc, offer_completed, offer_clicked, "
+         "offer_completion_reversed")
+
+
+def test_a_wrong_name_is_answered_with_the_right_ones(daemon, account):
+    api, app = daemon.api(), "/api/v1/apps/%s" % account.app_id
+    log = api.get("/api/v1/callbacks", query={"partnerId": account.partner_id, "rewardType": "x", "class": "x"})
+    answers = [api.post(app + "/test-callback", {"RewardType": "x", "PanelistId": "u"}), log,
+               api.patch(app, {"RewardTypes": ["x"]}),
+               api.post("/api/v1/partners/%s/keys" % account.partner_id, {"Scopes": ["x"]})]
+    found = {e.get("Field", e.get("Parameter")): e["Detail"] for a in answers for e in assert_problem(a, 400)["errors"]}
+    assert found["RewardType"] == "must be one of " + TYPES
+    assert found["rewardType"] == "One of " + TYPES
+    assert found["RewardTypes"] == "must hold only " + TYPES
+    assert found["class"].startswith("One of dns, ") and found["class"].endswith(", unexpected_answer, any.")
+    assert found["Scopes"].startswith("'x' is not a scope; there are reports:read, ") and "admin" not in found["Scopes"]
+    rejected, = api.post("/api/v1/events", dict(account.event("odd"), Type="x")).json["Rejected"]
+    assert {"Field": "Type", "Code": "invalid", "Detail": "must be one of survey_started, " + TYPES} in rejected["Errors"]
+
+
 def test_request_ids_are_everywhere_and_differ(daemon, account):
     api = daemon.api()
     answers = [api.get(p) for p in ("/healthz", "/metrics", "/nowhere", "/openapi.json", "/api/v1/partners",

@@ -91,8 +91,8 @@ def test_reward_types_are_kept_in_order_and_audited(daemon, sent, kept):
 
 
 @pytest.mark.parametrize("value, words", [
-    ([], "at least one"), ("ad_hoc", "list"), ({}, "list"), (["survey_started"], "RewardTypes only"),
-    (["ad_hoc", "other"], "RewardTypes only"), ([None], "RewardTypes only"), ([4], "RewardTypes only")])
+    ([], "at least one"), ("ad_hoc", "list"), ({}, "list"), (["survey_started"], "only survey_completed, "),
+    (["ad_hoc", "other"], "only survey_completed, "), ([None], "only survey_completed, "), ([4], "only survey_completed, ")])
 def test_what_is_no_list_of_reward_types_is_refused(daemon, value, words):
     a = Account(daemon, RewardTypes=["ad_hoc"])
     answer = daemon.api().patch("/api/v1/apps/" + a.app_id, {"RewardTypes": value})

@@ -1,6 +1,7 @@
 /* Names and classes: what is stored and shown must be said in the contract's words. */
 #include "domain/attempt.h"
 #include "domain/event.h"
+#include "domain/event_type_list.h"
 
 #include "check.h"
 
@@ -156,10 +157,23 @@ static void a_lane_tells_its_app_and_kind(void)
     }
 }
 
+static void types_are_listed_by_name(void)
+{
+    struct buf list = {0};
+    event_types_print(&list, EVENT_TYPES_REWARD);
+    CHECK_CSTR(buf_c(&list), "survey_completed, survey_disqualified, profiler_completed, ad_hoc, "
+                             "offer_completed, offer_clicked, offer_completion_reversed");
+    buf_clear(&list);
+    event_types_print(&list, 1u << EVENT_SURVEY_STARTED | 1u << EVENT_AD_HOC);
+    CHECK_CSTR(buf_c(&list), "survey_started, ad_hoc");
+    buf_free(&list);
+}
+
 int main(void)
 {
     RUN(a_lane_tells_its_app_and_kind);
     RUN(types_have_names_and_lanes);
+    RUN(types_are_listed_by_name);
     RUN(states_reasons_and_lanes_have_names);
     RUN(tests_have_a_lane_where_they_have_a_url);
     RUN(a_reason_belongs_to_one_state);
