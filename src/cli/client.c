@@ -8,6 +8,7 @@
 #include "cli/command.h"
 
 #include <curl/curl.h>
+#include <openssl/x509_vfy.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -19,11 +20,14 @@
 struct client_session {
     CURL *curl;
     struct buf base, authorization;
+    struct buf failure;         /* why the last request had no answer */
     const char *ca_file;        /* NULL: the system's certificates */
     struct curl_slist *headers; /* of the next request */
     struct buf *answer;         /* of the request under way */
     size_t keep_most;
-    bool has_answered; /* the server, at least once */
+    bool is_of_url;       /* the server that --url and --ca-file are about */
+    bool has_answered;    /* the server, at least once */
+    bool has_failed_cert; /* the last request: its certificate is not trusted */
 };
 
 struct client_session *client_open(struct str base_url, struct str key)
@@ -60,6 +64,7 @@ struct client_session *client_open_server(const struct settings *s, struct str k
 {
     struct client_session *c = client_open(settings_text(s, OPTION_URL), key);
     c->ca_file = settings_text(s, OPTION_CA_FILE).p; /* the arena's copies end with a NUL */
+    c->is_of_url = true;
     return c;
 }
 
@@ -85,6 +90,18 @@ bool client_answer_header(struct client_session *c, const char *name, struct buf
     return good;
 }
 
+const char *client_failure(struct client_session *c)
+{
+    return buf_c(&c->failure);
+}
+
+void client_print_answer(struct buf *to, int status, const struct buf *answer)
+{
+    if (status)
+        buf_printf(to, "%d ", status);
+    buf_add_str(to, buf_str(answer));
+}
+
 void client_add_escaped(struct buf *to, struct str text)
 {
     for (size_t i = 0; i < text.n; i++)
@@ -96,6 +113,7 @@ void client_close(struct client_session *c)
     curl_slist_free_all(c->headers);
     curl_easy_cleanup(c->curl);
     buf_free(&c->base);
+    buf_free(&c->failure);
     if (c->authorization.n)
         explicit_bzero(c->authorization.p, c->authorization.n);
     buf_free(&c->authorization);
@@ -125,6 +143,36 @@ static void set_up(struct client_session *c, const char *method, const char *url
     curl_easy_setopt(c->curl, CURLOPT_ERRORBUFFER, error);
 }
 
+/* What may help; "": nothing is known. verified: of the certificate, X509_V_... */
+static const char *advice_of(const struct client_session *c, CURLcode result, long verified)
+{
+    if (!c->is_of_url || result == CURLE_SSL_CACERT_BADFILE)
+        return "";
+    if (result != CURLE_PEER_FAILED_VERIFICATION)
+        return " (is the server running? --url says where)";
+    switch (verified) {
+    case X509_V_OK: return " (--url needs a name that the certificate has)";
+    case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
+    case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
+    case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
+    case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
+    case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+        return c->ca_file ? " (the file of --ca-file does not have it)"
+                          : " (--ca-file FILE trusts it)";
+    default: return "";
+    }
+}
+
+static void note_failure(struct client_session *c, CURLcode result, const char *error)
+{
+    long verified = X509_V_OK;
+    curl_easy_getinfo(c->curl, CURLINFO_SSL_VERIFYRESULT, &verified);
+    c->has_failed_cert = result == CURLE_PEER_FAILED_VERIFICATION;
+    buf_clear(&c->failure);
+    buf_printf(&c->failure, "%s%s", *error ? error : curl_easy_strerror(result),
+               advice_of(c, result, verified));
+}
+
 /* Ends the request: the status, or 0 with a sentence. */
 static int perform(struct client_session *c, struct curl_slist *headers, const char *error,
                    struct buf *ret_answer)
@@ -135,8 +183,9 @@ static int perform(struct client_session *c, struct curl_slist *headers, const c
         curl_easy_getinfo(c->curl, CURLINFO_RESPONSE_CODE, &status);
         c->has_answered = true;
     } else {
+        note_failure(c, result, error);
         buf_clear(ret_answer);
-        buf_add_c(ret_answer, *error ? error : curl_easy_strerror(result));
+        buf_add_str(ret_answer, buf_str(&c->failure));
     }
     curl_slist_free_all(headers);
     c->headers = NULL;
@@ -177,7 +226,8 @@ static void say_what_is_waited_for(struct client_session *c, int status)
 {
     struct buf seconds = {0};
     if (status == 0)
-        fprintf(stderr, "postbackd: waiting: the server cannot be reached\n");
+        command_say(stderr, "postbackd: waiting: the server cannot be reached: %s",
+                    buf_c(&c->failure));
     else if (client_answer_header(c, "Retry-After", &seconds))
         command_say(stderr, "postbackd: waiting %s s, as the server asks (status %d)",
                     buf_c(&seconds), status);
@@ -192,7 +242,7 @@ int client_request_patiently(struct client_session *c, const char *method, const
     for (int tries = 1;; tries++) {
         int status = client_request(c, method, path, content_type, body, ret_answer);
         bool is_known = status != 0 || c->has_answered || tries < patience.unknown_tries;
-        bool is_over = tries == patience.tries ||
+        bool is_over = tries == patience.tries || (status == 0 && c->has_failed_cert) ||
                        env_mono_ms(env_real()) - begin_ms >= patience.tries * INT64_C(1000);
         if ((status != 0 && status != 429 && status != 503) || !is_known || is_over)
             return status;

@@ -26,16 +26,21 @@ MUST_CHECK bool client_answer_header(struct client_session *c, const char *name,
 void client_add_escaped(struct buf *to, struct str text);
 
 /* body absent: none is sent. Returns the HTTP status, or 0 with a sentence in ret_answer when
- * there was none. */
+ * there was none: why, and what may help, such as --ca-file. */
 int client_request(struct client_session *c, const char *method, const char *path,
                    const char *content_type, struct str body, struct buf *ret_answer);
+
+/* That sentence, of the last request that had no answer. */
+const char *client_failure(struct client_session *c);
+/* "503 {...}", or that sentence. */
+void client_print_answer(struct buf *to, int status, const struct buf *answer);
 
 struct client_patience {
     /* At most, begun within as many seconds; the latter of a server that has never answered. */
     int tries, unknown_tries;
 };
 /* The same, once a second while the key has used its limit, or the server is busy or cannot be
- * reached. After the second try stderr says what is waited for. */
+ * reached, unless by its certificate. After the second try stderr says what is waited for. */
 int client_request_patiently(struct client_session *c, const char *method, const char *path,
                              const char *content_type, struct str body,
                              struct client_patience patience, struct buf *ret_answer);

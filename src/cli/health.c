@@ -13,8 +13,7 @@ int command_health(struct settings *s)
     struct buf answer = {0};
     int status = client_request(client, "GET", "/readyz", "", STR_NONE, &answer), result = 0;
     if (status == 0)
-        result = command_fail(1, "%.*s: %s (is the server running? --url says where)", STR_ARG(url),
-                              buf_c(&answer));
+        result = command_fail(1, "%.*s: %s", STR_ARG(url), buf_c(&answer));
     else if (status != 200)
         result = command_fail(1, "%.*s: status %d: %s", STR_ARG(url), status, buf_c(&answer));
     else if (!strstr(buf_c(&answer), "\"Status\":\"ready\"") &&

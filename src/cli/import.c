@@ -71,7 +71,7 @@ static bool post(struct importing *in)
 {
     if (!in->lines)
         return true;
-    struct buf answer = {0};
+    struct buf answer = {0}, said = {0};
     int status = client_request_patiently(in->client, "POST", "/api/v1/events?deliver=false",
                                           "application/x-ndjson", buf_str(&in->batch),
                                           (struct client_patience){TRIES, TRIES}, &answer);
@@ -79,10 +79,13 @@ static bool post(struct importing *in)
     if (status == 202 && !good)
         command_fail(1, "lines %ld to %ld: not a postbackd server", in->line_of[0],
                      in->line_of[in->lines - 1]);
-    if (status != 202)
-        command_fail(1, "lines %ld to %ld were not taken: %d %.*s", in->line_of[0],
-                     in->line_of[in->lines - 1], status, STR_ARG(buf_str(&answer)));
+    if (status != 202) {
+        client_print_answer(&said, status, &answer);
+        command_fail(1, "lines %ld to %ld were not taken: %s", in->line_of[0],
+                     in->line_of[in->lines - 1], buf_c(&said));
+    }
     buf_free(&answer);
+    buf_free(&said);
     buf_clear(&in->batch);
     in->lines = 0;
     return good;

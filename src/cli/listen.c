@@ -87,8 +87,10 @@ static enum asked say_why(struct listening *l, struct client_session *asked, int
     else if (!l->is_away && status == 429)
         command_fail(1, "too many requests (429): %.*s; trying again in %ld s", STR_ARG(detail),
                      l->wait_s);
-    else if (!l->is_away)
+    else if (!l->is_away && status)
         command_fail(1, "the server does not answer now (%d); trying again", status);
+    else if (!l->is_away)
+        command_fail(1, "the server does not answer now: %s; trying again", client_failure(asked));
     l->is_away = later;
     return later ? ASKED_LATER : ASKED_REFUSED;
 }

@@ -113,9 +113,12 @@ static void say_unknown(struct reconciling *r)
 static bool get(struct reconciling *r, const char *path, struct buf *answer)
 {
     int status = client_get_patiently(r->client, path, answer);
-    if (status != 200)
-        command_fail(NOT_COMPARED, "the rewards of the day cannot be read: %d %.*s", status,
-                     STR_ARG(buf_str(answer)));
+    if (status != 200) {
+        struct buf said = {0};
+        client_print_answer(&said, status, answer);
+        command_fail(NOT_COMPARED, "the rewards of the day cannot be read: %s", buf_c(&said));
+        buf_free(&said);
+    }
     return status == 200;
 }
 

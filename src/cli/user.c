@@ -38,8 +38,8 @@ static int fail(const struct user_call *u, int status, struct str answer, const 
     struct str detail = json_member_text(object, "detail");
     const struct json *errors = object ? json_member(object, "errors") : NULL;
     if (status == 0)
-        return command_fail(1, "%.*s: %.*s (is the server running? --url says where)",
-                            STR_ARG(settings_text(u->s, OPTION_URL)), STR_ARG(answer));
+        return command_fail(1, "%.*s: %.*s", STR_ARG(settings_text(u->s, OPTION_URL)),
+                            STR_ARG(answer));
     if (errors && errors->first)
         return command_fail(1, "%.*s: %.*s", STR_ARG(json_member_text(errors->first, "Field")),
                             STR_ARG(json_member_text(errors->first, "Detail")));

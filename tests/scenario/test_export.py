@@ -238,7 +238,7 @@ def test_it_waits_for_a_server_that_is_away(daemon, world, tmp_path):
                           stderr=subprocess.PIPE) as run:
         server.handle_request()
         server.server_close()
-        assert run.stderr.readline() == "postbackd: waiting: the server cannot be reached\n"
+        assert run.stderr.readline().startswith("postbackd: waiting: the server cannot be reached: ")
         with pytest.raises(subprocess.TimeoutExpired):
             run.wait(4)  # longer than it gives a server that has never answered
         server = forward(daemon, port)
