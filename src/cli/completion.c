@@ -86,10 +86,11 @@ static void add_quoted(struct buf *to, const char *text)
     }
 }
 
-static void print_zsh_option(struct buf *to, const struct option *o)
+static void print_zsh_option(struct buf *to, enum option_id id, unsigned commands)
 {
+    const struct option *o = &option_table[id];
     buf_printf(to, " \\\n                '%s--%s[", o->flags & OPTION_IS_LIST ? "*" : "", o->name);
-    add_quoted(to, o->help);
+    add_quoted(to, option_help(id, commands));
     buf_add_char(to, ']');
     if (o->argument) {
         buf_add_char(to, ':');
@@ -124,7 +125,7 @@ static void print_zsh(struct buf *to)
                    command_table[i].name);
         for (int o = 0; o < OPTION_COUNT; o++)
             if (is_completed(&option_table[o], &command_table[i]))
-                print_zsh_option(to, &option_table[o]);
+                print_zsh_option(to, (enum option_id)o, command_table[i].command);
         const char *first = words_of(command_table[i].command);
         if (first)
             buf_printf(to, " \\\n                '1:word:{compadd %s; _files}'", first);

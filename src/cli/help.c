@@ -7,8 +7,9 @@
 #include <ctype.h>
 #include <stdio.h>
 
-static void print_option(struct buf *to, const struct option *o, unsigned commands)
+static void print_option(struct buf *to, enum option_id id, unsigned commands)
 {
+    const struct option *o = &option_table[id];
     if (o->flags & OPTION_IS_SECRET) {
         buf_add_c(to, "  ");
         option_print_variable(to, o);
@@ -18,7 +19,7 @@ static void print_option(struct buf *to, const struct option *o, unsigned comman
                    o->argument ? o->argument : "");
     }
     buf_add_c(to, "\n      ");
-    option_print_help(to, o, commands & (COMMAND_SERVE | COMMAND_CHECK));
+    option_print_help(to, id, commands);
 }
 
 void option_print_variable(struct buf *to, const struct option *o)
@@ -28,15 +29,17 @@ void option_print_variable(struct buf *to, const struct option *o)
         buf_add_char(to, *p == '-' ? '_' : (char)toupper((unsigned char)*p));
 }
 
-void option_print_help(struct buf *to, const struct option *o, bool is_served)
+void option_print_help(struct buf *to, enum option_id id, unsigned commands)
 {
-    buf_add_c(to, o->help);
-    if (o->flags & OPTION_IS_LIST)
+    bool is_served = commands & (COMMAND_SERVE | COMMAND_CHECK); /* SIGHUP is for a server */
+    const char *fallback = option_fallback(id, commands);
+    buf_add_c(to, option_help(id, commands));
+    if (option_table[id].flags & OPTION_IS_LIST)
         buf_add_c(to, " May be given several times.");
-    if (is_served && o->flags & OPTION_IS_RELOADED)
+    if (is_served && option_table[id].flags & OPTION_IS_RELOADED)
         buf_add_c(to, " Reloaded at SIGHUP.");
-    if (o->fallback)
-        buf_printf(to, " Default: %s.", o->fallback);
+    if (fallback)
+        buf_printf(to, " Default: %s.", fallback);
     buf_add_char(to, '\n');
 }
 
@@ -44,7 +47,7 @@ static void print_options(struct buf *to, unsigned commands)
 {
     for (int i = 0; i < OPTION_COUNT; i++)
         if (option_table[i].commands & commands)
-            print_option(to, &option_table[i], commands);
+            print_option(to, (enum option_id)i, commands);
 }
 
 void help_print(struct buf *text)

@@ -4,15 +4,16 @@
 
 #include "base/buf.h"
 
-static void print_option(struct buf *to, const struct option *o, unsigned commands)
+static void print_option(struct buf *to, enum option_id id, unsigned commands)
 {
+    const struct option *o = &option_table[id];
     buf_add_c(to, ".TP\n\\fB");
     if (o->flags & OPTION_IS_SECRET)
         option_print_variable(to, o);
     else
         buf_printf(to, "\\-\\-%s\\fR \\fI%s", o->name, o->argument ? o->argument : "");
     buf_add_c(to, "\\fR\n");
-    option_print_help(to, o, commands & (COMMAND_SERVE | COMMAND_CHECK));
+    option_print_help(to, id, commands);
 }
 
 static void print_commands(struct buf *to)
@@ -30,7 +31,7 @@ static void print_commands(struct buf *to)
             buf_printf(to, ".PP\n%s\n", c->details);
         for (int o = 0; o < OPTION_COUNT; o++)
             if (option_table[o].commands & c->command)
-                print_option(to, &option_table[o], c->command);
+                print_option(to, (enum option_id)o, c->command);
     }
     buf_add_c(
         to,
@@ -61,7 +62,7 @@ static void print_configuration(struct buf *to)
             continue;
         buf_printf(to, ".TP\n\\fB%s\\fR = \\fI%s\\fR\n", o->name,
                    o->argument ? o->argument : "true|false");
-        option_print_help(to, o, true);
+        option_print_help(to, (enum option_id)i, COMMAND_SERVE);
     }
     buf_add_c(to, ".SH EXAMPLES\n.nf\nlisten = 0.0.0.0:8443\ntls\\-cert = "
                   "/etc/postbackd/cert.pem\ntls\\-key = /etc/postbackd/key.pem\nstore = "

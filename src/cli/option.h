@@ -104,9 +104,9 @@ enum option_id {
 struct option {
     const char *name;
     const char *argument; /* shown in --help; NULL: a flag, which takes none */
-    const char *fallback; /* NULL: none */
-    const char *help;
-    unsigned commands; /* which take it */
+    const char *fallback; /* NULL: none; see option_fallback */
+    const char *help;     /* see option_help */
+    unsigned commands;    /* which take it */
     unsigned flags;
 };
 
@@ -118,10 +118,14 @@ enum {
 
 extern const struct option option_table[OPTION_COUNT];
 
+/* For the commands, of which some have another default or text than the table. */
+const char *option_fallback(enum option_id id, unsigned commands); /* NULL: none */
+const char *option_help(enum option_id id, unsigned commands);
+
 struct buf;
 void option_print_variable(struct buf *to, const struct option *o); /* POSTBACKD_NAME */
-/* A line, with its default. is_served: of a command that SIGHUP tells to read its settings anew. */
-void option_print_help(struct buf *to, const struct option *o, bool is_served);
+/* A line, with its default, as the commands take it. */
+void option_print_help(struct buf *to, enum option_id id, unsigned commands);
 
 #define SETTING_VALUES_MAX 64
 #define SETTING_UNKNOWN_MAX 16 /* more are not told of */

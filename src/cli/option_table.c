@@ -1,5 +1,5 @@
 /* The only table of options: for the parsers, the help and the manual page. OPTION_IS_RELOADED
- * marks those that SIGHUP changes. */
+ * marks those that SIGHUP changes. Behind it stands what is different for some commands. */
 #include "cli/option.h"
 
 #include "domain/schedule.h"
@@ -188,20 +188,16 @@ const struct option option_table[OPTION_COUNT] = {
                            COMMAND_EXPORT, 0},
     [OPTION_END_DATE] = {"end-date", "YYYY-MM-DD", NULL, "The last day, in UTC.", COMMAND_EXPORT,
                          0},
-    [OPTION_PARTNER] =
-        {"partner", "PARTNERID", NULL,
-         "The partner whose rewards, statements or people are meant, if the key is an operator's. "
-         "Without it, export takes all partners.",
-         COMMAND_EXPORT | COMMAND_RECONCILE | COMMAND_USER, 0},
+    [OPTION_PARTNER] = {"partner", "PARTNERID", NULL,
+                        "The partner whose rewards are compared, if the key is an operator's.",
+                        COMMAND_EXPORT | COMMAND_RECONCILE | COMMAND_USER, 0},
     [OPTION_APP] = {"app", "APPID", NULL, "Only this app.", COMMAND_EXPORT, 0},
     [OPTION_FORMAT] = {"format", "FORMAT", "ndjson", "ndjson or csv.", COMMAND_EXPORT, 0},
     [OPTION_FETCH_MISSING] =
         {"fetch-missing", NULL, NULL,
          "Print missing rewards as NDJSON, and all findings on standard error.", COMMAND_RECONCILE,
          0},
-    [OPTION_API_KEY] = {"api-key", "KEY", NULL,
-                        "A partner's key with the scope callbacks:read; for statements "
-                        "reports:read.",
+    [OPTION_API_KEY] = {"api-key", "KEY", NULL, "A partner's key with the scope callbacks:read.",
                         COMMAND_EXPORT | COMMAND_LISTEN | COMMAND_RECONCILE, OPTION_IS_SECRET},
     [OPTION_KEY] = {"key", "KEY", NULL,
                     "A key of the account with the scopes callbacks:read and apps:write. Other "
@@ -214,10 +210,9 @@ const struct option option_table[OPTION_COUNT] = {
     [OPTION_NAME] = {"name", "NAME", NULL, "The new user's name.", COMMAND_USER, 0},
     [OPTION_DRY_RUN] = {"dry-run", NULL, NULL, "Print what would be done, without doing it.",
                         COMMAND_MIGRATE, 0},
-    [OPTION_TO] =
-        {"to", "STORE | URL", NULL,
-         "Destination: an empty sqlite:DIR or postgresql://...; for listen, your server's URL.",
-         COMMAND_COPY | COMMAND_MOVE | COMMAND_LISTEN, 0},
+    [OPTION_TO] = {"to", "STORE | URL", NULL,
+                   "Destination: an empty sqlite:DIR or postgresql://...",
+                   COMMAND_COPY | COMMAND_MOVE | COMMAND_LISTEN, 0},
     [OPTION_CHECK] = {"check", NULL, NULL, "Compare the two stores without copying.", COMMAND_COPY,
                       0},
     [OPTION_FINISH] = {"finish", NULL, NULL,
@@ -225,3 +220,43 @@ const struct option option_table[OPTION_COUNT] = {
                        "longer kept up to date.",
                        COMMAND_MOVE, 0},
 };
+
+/* fallback and help: NULL as in the table. */
+static const struct {
+    enum option_id id;
+    unsigned commands;
+    const char *fallback, *help;
+} of_commands[] = {
+    /* beside the server, whose partner it stands for */
+    {OPTION_LISTEN, COMMAND_RECEIVE, "127.0.0.1:9000", NULL},
+    {OPTION_PARTNER, COMMAND_EXPORT, NULL,
+     "The partner whose rows are meant, if the key is an operator's. Without it, those of all "
+     "partners."},
+    {OPTION_PARTNER, COMMAND_USER, NULL,
+     "The partner whose people are meant. Without it, the operator's own people."},
+    {OPTION_MASTER_KEY, COMMAND_COPY, NULL,
+     "The key that encrypts the Callback Secrets of --store: 32 bytes as hex or base64. Without "
+     "it, the key file in the store's directory."},
+    {OPTION_API_KEY, COMMAND_EXPORT, NULL,
+     "A partner's key with the scope callbacks:read; for statements reports:read."},
+    {OPTION_API_KEY, COMMAND_LISTEN, NULL,
+     "A key of the account with the scopes callbacks:read and apps:write."},
+    {OPTION_TO, COMMAND_LISTEN, NULL, "Your server's URL."},
+};
+
+const char *option_fallback(enum option_id id, unsigned commands)
+{
+    for (size_t i = 0; i < ARRAY_LEN(of_commands); i++)
+        if (of_commands[i].id == id && of_commands[i].commands & commands &&
+            of_commands[i].fallback)
+            return of_commands[i].fallback;
+    return option_table[id].fallback;
+}
+
+const char *option_help(enum option_id id, unsigned commands)
+{
+    for (size_t i = 0; i < ARRAY_LEN(of_commands); i++)
+        if (of_commands[i].id == id && of_commands[i].commands & commands && of_commands[i].help)
+            return of_commands[i].help;
+    return option_table[id].help;
+}

@@ -96,7 +96,8 @@ int command_receive(struct settings *s)
     if (!r.secret.p)
         return command_fail(EXIT_USAGE, "receive needs --secret, the app's Callback Secret.");
     if (!endpoint_parse(settings_text(s, OPTION_LISTEN), &o.listen))
-        return command_fail(EXIT_USAGE, "listen: not an address and port such as 127.0.0.1:9000.");
+        return command_fail(EXIT_USAGE,
+                            "--listen: not an address and port such as 127.0.0.1:9000.");
     if (!settings_int(s, OPTION_STATUS, 200, 599, &status, &why) ||
         !settings_int(s, OPTION_DELAY, 0, 600000, &r.delay_ms, &why))
         return command_fail(EXIT_USAGE, "%.*s", STR_ARG(why));
@@ -109,10 +110,11 @@ int command_receive(struct settings *s)
     rng_seed(&r.rng, seed);
 
     daemon_block_signals();
+    struct buf at = {0};
     struct receiver *receiver = receiver_start(&o, &error);
     if (!receiver)
-        return command_fail(1, "listen: %s", socket_error_text(error));
-    struct buf at = {0};
+        return command_fail(1, "--listen %.*s: %s", STR_ARG(settings_text(s, OPTION_LISTEN)),
+                            socket_error_text(error));
     struct endpoint address = receiver_address(receiver);
     endpoint_print(&at, &address);
     printf("receiving on http://%s/ - stop with Ctrl-C\n", buf_c(&at));

@@ -319,7 +319,7 @@ struct str settings_text(const struct settings *s, enum option_id id)
 {
     if (s->of[id].count)
         return s->of[id].values[0];
-    return str_of(option_table[id].fallback);
+    return str_of(option_fallback(id, s->command));
 }
 
 bool settings_same(const struct settings *a, const struct settings *b, enum option_id id)

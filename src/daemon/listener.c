@@ -11,6 +11,7 @@ int listener_open(const struct endpoint *at, int inherited_fd, char **ret_why)
     if (fd >= 0)
         return fd;
     struct buf why = {0};
+    buf_add_c(&why, "listen: ");
     endpoint_print(&why, at);
     buf_printf(&why, ": %s", socket_error_text(error));
     *ret_why = xstrdup(buf_c(&why));

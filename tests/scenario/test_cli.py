@@ -394,6 +394,25 @@ class Receive:
         return self.process.wait(60)
 
 
+def test_an_address_in_use_is_named(daemon, tmp_path):
+    at = "127.0.0.1:%d" % daemon.port
+    for command in (["receive", "--secret", "x" * 20], ["serve", "--store", "sqlite:%s" % tmp_path]):
+        result = run(*command, "--listen", at, POSTBACKD_MASTER_KEY="ab" * 32)
+        assert result.returncode == 1
+        assert re.search(r"listen:? %s: the address is in use" % at, result.stderr.decode()), result.stderr
+
+
+def test_help_is_about_the_command_that_was_asked():
+    def said(command, option):
+        entry = run(command, "--help").stdout.decode().split("  --%s " % option)[1].split("\n  ")
+        return " ".join((entry[0] + entry[1]).split())
+
+    assert "127.0.0.1:9000" in said("receive", "listen") and "127.0.0.1:8080" in said("serve", "listen")
+    assert "export" not in said("user", "partner") + said("reconcile", "partner")
+    assert "all partners" in said("export", "partner") and "operator's own people" in said("user", "partner")
+    assert "sqlite" not in said("listen", "to") and "sqlite" in said("copy", "to")
+
+
 def test_receive_verifies_what_the_daemon_sends(daemon):
     a = Account(daemon, currency="72.5")
     other = Receive("--secret", a.secret)
