@@ -151,7 +151,9 @@ static const char *advice_of(const struct client_session *c, CURLcode result, lo
     if (result != CURLE_PEER_FAILED_VERIFICATION)
         return " (is the server running? --url says where)";
     switch (verified) {
-    case X509_V_OK: return " (--url needs a name that the certificate has)";
+    case X509_V_OK:
+    case X509_V_ERR_UNSPECIFIED: /* its chain was not looked at: the name comes first */
+        return " (--url needs a name that the certificate has)";
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
     case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
     case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
