@@ -95,8 +95,19 @@ static int add(struct user_call *u)
     return status;
 }
 
+/* On stderr, so that stdout has people only: whose they are, for the others are not among them. */
+static void say_whose(const struct user_call *u, size_t people)
+{
+    struct str partner = settings_text(u->s, OPTION_PARTNER);
+    if (partner.p)
+        command_say(stderr, "%zu of the partner %.*s", people, STR_ARG(partner));
+    else
+        command_say(stderr, "%zu of the operator; --partner PARTNERID lists a partner's", people);
+}
+
 static int list(struct user_call *u)
 {
+    size_t people = 0;
     struct buf query = {0};
     const struct json *object;
     struct str next = STR_NONE;
@@ -110,6 +121,7 @@ static int list(struct user_call *u)
             return 1;
         }
         const struct json *items = object ? json_member(object, "Items") : NULL;
+        people += items ? items->count : 0;
         for (const struct json *i = items ? items->first : NULL; i; i = i->next)
             command_say(stdout, "%-32.*s %-10.*s %-9s %-13s passkeys %-2.*s %.*s",
                         STR_ARG(json_member_text(i, "Email")), STR_ARG(json_member_text(i, "Role")),
@@ -122,6 +134,7 @@ static int list(struct user_call *u)
         next = json_member_text(object, "Next");
     } while (next.p);
     buf_free(&query);
+    say_whose(u, people);
     return 0;
 }
 

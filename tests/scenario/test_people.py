@@ -368,7 +368,11 @@ def test_people_from_the_command_line(daemon):
     assert user(daemon, "disable", *of).returncode == 0
     assert Browser(daemon).sign_in(email, NEW).status == 401
     listed = user(daemon, "list", "--partner", p)
-    assert re.search(r"^%s +owner +disabled +passkeys 0 " % re.escape(email), listed.stdout, re.M) and p not in user(daemon, "list").stdout
+    assert re.search(r"^%s +owner +disabled +passkeys 0 " % re.escape(email), listed.stdout, re.M)
+    assert listed.stderr == "2 of the partner %s\n" % p
+    operators = user(daemon, "list")
+    assert p not in operators.stdout
+    assert re.fullmatch(r"\d+ of the operator; --partner PARTNERID lists a partner's\n", operators.stderr)
     assert user(daemon, "enable", *of).returncode == 0
     assert Browser(daemon).sign_in(email, NEW).status == 200
     assert user(daemon, "remove", *of).returncode == 0
