@@ -202,12 +202,22 @@ static bool refuse_stranger(struct call *c)
     return true;
 }
 
+static void answer_unknown_path(struct call *c)
+{
+    const char *below = route_below(c->r->path);
+    if (below)
+        call_answer_problem(c, 404, "There is no such path, but %s; /openapi.json lists all.",
+                            below);
+    else
+        call_answer_problem(c, 404, "There is no such path; /openapi.json lists them.");
+}
+
 static int answer_without_route(struct call *c, bool path_known)
 {
     if (path_known)
         call_answer_problem(c, 405, "This path does not support %.*s.", STR_ARG(c->r->method_text));
     else if (!refuse_stranger(c) && !web_answer(c->r))
-        call_answer_problem(c, 404, "There is no such path; /openapi.json lists them.");
+        answer_unknown_path(c);
     return 1;
 }
 

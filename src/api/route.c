@@ -73,6 +73,20 @@ const struct route *route_find(struct arena *arena, enum http_method method, str
     return NULL;
 }
 
+const char *route_below(struct str path)
+{
+    if (!str_has_prefix(path, "/api/v1/"))
+        return NULL;
+    size_t root = strlen("/api/v1");
+    struct str rest = {path.p + root, path.n - root};
+    for (size_t i = 0; i < api_route_count; i++) {
+        const char *id_end = strrchr(api_routes[i].path, '}');
+        if (rest.n && id_end && str_is(rest, id_end + 1))
+            return api_routes[i].path;
+    }
+    return NULL;
+}
+
 void route_print_allow(struct buf *to, struct str path)
 {
     bool first = true, literal = is_literal(path);

@@ -84,6 +84,9 @@ extern const size_t api_route_count;
  * two decoded path segments, in the arena. */
 const struct route *route_find(struct arena *arena, enum http_method method, struct str path,
                                struct str ids[2], bool *ret_path_known);
+/* For "/api/v1/apps": the path of the table that ends so behind an id,
+ * "/api/v1/partners/{PartnerId}/apps"; NULL: none. */
+const char *route_below(struct str path);
 /* "GET, HEAD, POST" for a known path. */
 void route_print_allow(struct buf *to, struct str path);
 

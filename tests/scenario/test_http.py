@@ -42,6 +42,12 @@ def test_unknown_paths_come_first(daemon, account):
                 assert_problem(daemon.api(given).request(method, path, body), 404)
 
 
+def test_a_path_without_its_id_is_answered_with_the_whole_one(daemon):
+    for path, whole in (("apps", "partners/{PartnerId}/apps"), ("clients", "apps/{AppId}/clients")):
+        found = assert_problem(daemon.api().get("/api/v1/" + path), 404)
+        assert "/api/v1/" + whole in found["detail"], found
+
+
 def test_405_names_what_is_allowed(daemon, document):
     for path, item in document["paths"].items():
         allowed = {m.upper() for m in item} | ({"HEAD"} if "get" in item else set())

@@ -136,6 +136,10 @@ static void finds_routes_and_tells_404_from_405(void)
     CHECK(!known);
     CHECK(!find(HTTP_GET, "/api/v1/callbacks/", ids, &known));
     CHECK(!known);
+    CHECK_CSTR(route_below(STR("/api/v1/apps")), "/api/v1/partners/{PartnerId}/apps");
+    CHECK_CSTR(route_below(STR("/api/v1/secret/rotate")), "/api/v1/apps/{AppId}/secret/rotate");
+    CHECK(!route_below(STR("/api/v1")) && !route_below(STR("/api/v1/")));
+    CHECK(!route_below(STR("/apps")) && !route_below(STR("/api/v1/nothing")));
     struct buf allow = {0};
     route_print_allow(&allow, STR("/api/v1/partners/x/keys"));
     CHECK_STR(allow, "GET, HEAD, POST");
