@@ -33,6 +33,7 @@ static bool start_child(struct demo *d, struct str listen)
     char store[4200];
     snprintf(store, sizeof store, "sqlite:%s", d->store);
     setenv("POSTBACKD_OPERATOR_KEY", d->world.operator_key, 1);
+    fflush(stdout); /* else the child has what waits in it, too, and prints it again */
     d->child = fork();
     if (d->child < 0)
         return false;
