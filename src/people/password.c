@@ -21,10 +21,6 @@ _Static_assert(PASSWORD_HASH_BYTES >= crypto_pwhash_STRBYTES, "libsodium's text 
 _Static_assert(STRETCH_PASSES == 2 && STRETCH_BYTES == (size_t)32768 << 10, "as NUMBERS says");
 _Static_assert(crypto_pwhash_SALTBYTES == 16, "SALT_CHARACTERS of base64");
 
-#define LENGTHS                                                                                    \
-    NUMBER_AS_TEXT(PASSWORD_CHARACTERS_LEAST) " to " NUMBER_AS_TEXT(PASSWORD_CHARACTERS_MOST)
-#define WRONG_LENGTH "must have " LENGTHS " characters; a few words are easy to remember"
-
 static size_t characters(struct str text)
 {
     size_t n = 0;
@@ -45,7 +41,10 @@ bool password_good(struct str password, struct str email, const char **ret_why)
 {
     size_t n = characters(password);
     if (n < PASSWORD_CHARACTERS_LEAST || n > PASSWORD_CHARACTERS_MOST) {
-        *ret_why = WRONG_LENGTH;
+        /* Forms say the rule beside it. */
+        *ret_why = n < PASSWORD_CHARACTERS_LEAST
+                       ? "has fewer than " NUMBER_AS_TEXT(PASSWORD_CHARACTERS_LEAST) " characters"
+                       : "has more than " NUMBER_AS_TEXT(PASSWORD_CHARACTERS_MOST) " characters";
         return false;
     }
     bool is_email =

@@ -6,6 +6,7 @@ import { csvOf } from '../../dashboard/src/lib/csv';
 import { curlOf } from '../../dashboard/src/lib/curl';
 import { addDays, daysBetween, duration, shortDay } from '../../dashboard/src/lib/dates';
 import { Decimal, sum } from '../../dashboard/src/lib/decimal';
+import { Problem } from '../../dashboard/src/lib/http';
 import { JsonError, parseJson, printJson } from '../../dashboard/src/lib/json';
 import { effect, signal } from '../../dashboard/src/lib/signal';
 import { presets } from '../../dashboard/src/pages/apps/presets';
@@ -38,6 +39,13 @@ test('lib: decimals print as they came, and for people', () => {
   assert.equal(d('1234567.5').format(2), '1,234,567.50');
   assert.equal(d('-1234.0125').format(2), '−1,234.0125');
   assert.equal(d('100').format(), '100');
+});
+
+test('lib: what is wrong with a field begins with a capital letter', () => {
+  const of = (Detail: string) =>
+    new Problem(400, '', '', [{ Field: 'A', Detail } as never]).of('A');
+  assert.equal(of('must be json, form or get'), 'Must be json, form or get');
+  assert.equal(of("'x' is not a scope"), "'x' is not a scope");
 });
 
 test('lib: JSON keeps every digit of an amount', () => {

@@ -31,9 +31,10 @@ export class Problem extends Error {
     this.againS = status === 0 || status === 503 ? soonS : retryAfterS;
   }
 
-  /** The sentence about one field of a body or query. */
+  /** The sentence about one field of a body or query, as it stands below it. */
   of(name: string): string | undefined {
-    return this.errors.find(error => (error.Field ?? error.Parameter) === name)?.Detail;
+    const detail = this.errors.find(error => (error.Field ?? error.Parameter) === name)?.Detail;
+    return detail && detail[0]!.toUpperCase() + detail.slice(1);
   }
 
   has(code: string, field: string): boolean {

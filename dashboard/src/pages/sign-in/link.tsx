@@ -89,7 +89,7 @@ function LinkForm({ token, link }: { token: string; link: Link }) {
           label="Password"
           type="password"
           autocomplete="new-password"
-          hint="At least 12 characters. Use a few words that only you would combine."
+          hint="At least 12 characters: use a few words."
           value={password}
           onChange={setPassword}
           fault={sending.fault('Password')}
