@@ -58,6 +58,10 @@ export async function runTests(words: string[]): Promise<boolean> {
     failed.splice(failed.indexOf(one), 1);
     passed++;
   }
+  if (!passed && !failed.length) {
+    const groups = new Set(tests.map(one => one.name.split(':')[0]));
+    console.log(`no test's name has ${words.join(' or ')}; there are: ${[...groups].join(', ')}`);
+  }
   took.sort((a, b) => b.ms - a.ms);
   console.log('slowest:');
   for (const { name, ms } of took.slice(0, 5)) console.log(`${String(ms).padStart(9)} ms ${name}`);
