@@ -153,6 +153,7 @@ export function CheckField(
         type="checkbox"
         checked={props.checked}
         disabled={props.disabled}
+        aria-invalid={props.fault ? 'true' : undefined}
         aria-describedby={described(id, props)}
         onChange={event => props.onChange(event.currentTarget.checked)}
       />

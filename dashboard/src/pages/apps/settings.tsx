@@ -1,7 +1,7 @@
 // A card of settings that are saved together: only what was changed is sent, and only if nobody
 // else has changed the app meanwhile.
 import type { ComponentChildren } from 'preact';
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { may } from '../../app/session';
 import { Button, Card, ProblemNotice } from '../../ui/basics';
 import { useSending } from '../../ui/forms';
@@ -86,9 +86,17 @@ export function SettingsCard(props: Props) {
       setChanges({});
       say('Saved.');
     });
+  const form = useRef<HTMLFormElement>(null);
+  const wrong = sending.problem?.errors.length ?? 0;
+  useEffect(() => {
+    const first = form.current?.querySelector<HTMLElement>('[aria-invalid]');
+    first?.focus();
+    first?.scrollIntoView({ block: 'center' }); // below what is fixed at the top of a phone
+  }, [sending.problem]);
   const writable = may('apps:write');
   return (
     <form
+      ref={form}
       noValidate
       aria-label={props.title}
       onSubmit={event => {
@@ -102,6 +110,11 @@ export function SettingsCard(props: Props) {
         foot={
           writable && (
             <>
+              {wrong > 0 && (
+                <span class="down" role="status">
+                  Not saved: {wrong === 1 ? '1 field is' : `${wrong} fields are`} wrong
+                </span>
+              )}
               {changed.length > 0 && (
                 <Button
                   kind="plain"
