@@ -153,7 +153,7 @@ function RoomCards({ system }: { system: System }) {
               'Books',
               books.WrongDays
                 ? `${count(books.WrongDays)} days are wrong`
-                : `All ${count(books.DaysChecked)} checked days balance`,
+                : 'All checked days balance',
             ],
             ['Last full check', <Time at={books.RoundEndedAt} short ago />],
             ...system.Certificates.map(
