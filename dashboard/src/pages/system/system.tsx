@@ -48,7 +48,7 @@ function useRates(now: System | null): Rates | null {
   return rates;
 }
 
-export function drainText(seconds: number | null): string {
+function drainText(seconds: number | null): string {
   if (seconds === null) return 'Nothing is being delivered';
   return seconds === 0 ? 'Nothing waiting' : `Drains in about ${duration(seconds * 1000)}`;
 }
@@ -73,7 +73,11 @@ function Figures({ system }: { system: System }) {
       <Metric
         title="Waiting"
         value={count(callbacks.Pending)}
-        note={drainText(callbacks.DrainSeconds)}
+        note={
+          system.WorstEndpoints.some(one => one.Endpoint.DrainSeconds === null)
+            ? 'Not all are draining'
+            : drainText(callbacks.DrainSeconds)
+        }
       />
       <Metric
         title="Oldest waiting"
