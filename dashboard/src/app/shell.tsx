@@ -99,7 +99,10 @@ function Banners({ who }: { who: SignedIn }) {
     <>
       {who.ActingAs && (
         <div class="banner" role="status">
-          Viewing as <Chosen text={who.Partner?.Name} />. Read-only, and recorded in the audit log.
+          <span>
+            Viewing as <Chosen text={who.Partner?.Name} />. Read-only, and recorded in the audit
+            log.
+          </span>
           <Button size="small" onClick={() => void stopActing()}>
             Exit partner view
           </Button>
