@@ -119,7 +119,7 @@ function Charts({ title, read }: { title: string; read: DeliveryStatistics }) {
       {Succeeded + Failed > 0 && (
         <>
           <div class="grid-2">
-            <div>
+            <div class="failures">
               <h3>Attempts</h3>
               <Chart {...shared} title={title} series={outcomes(read, points)} kind="bars" />
             </div>
