@@ -98,29 +98,8 @@ export function AttemptExchange({ attempt, body, headOnly }: ExchangeProps) {
   );
 }
 
-/** The bar is at least this long, so that what is quick looks quick. */
-const barLeastMs = 1000;
-
-/** The longest attempt fills the bar; the others are drawn in proportion. */
-export function Timing({ attempt, longestMs }: { attempt: Attempt; longestMs: number }) {
-  const share = Math.round((attempt.DurationMs * 100) / Math.max(longestMs, barLeastMs));
-  return (
-    <div class="timing">
-      <div class={`bar ${attempt.Class ? 'bad' : ''}`} aria-hidden="true">
-        <span style={{ width: `${share}%` }} />
-      </div>
-      <span class="quiet small nowrap">took {duration(attempt.DurationMs)}</span>
-    </div>
-  );
-}
-
-function AttemptEntry(props: {
-  attempt: Attempt;
-  body: string | null;
-  longestMs: number;
-  newest: boolean;
-}) {
-  const { attempt, longestMs } = props;
+function AttemptEntry(props: { attempt: Attempt; body: string | null; newest: boolean }) {
+  const { attempt } = props;
   return (
     <li class="attempt stack-small">
       <div class="row apart">
@@ -130,10 +109,9 @@ function AttemptEntry(props: {
           {attempt.Manual && <Badge>resent manually</Badge>}
         </div>
         <div class="quiet small">
-          <Time at={attempt.At} />
+          <Time at={attempt.At} /> · took {duration(attempt.DurationMs)}
         </div>
       </div>
-      <Timing attempt={attempt} longestMs={longestMs} />
       {attempt.Class !== null && (
         <Notice tone="bad" title={attempt.Detail ?? attempt.Class}>
           {whatToDo(attempt)}
@@ -181,17 +159,15 @@ function NoAttempt({ callback }: { callback: Callback }) {
 
 function Attempts({ callback }: { callback: Callback }) {
   const attempts = [...(callback.Attempts ?? [])].reverse();
-  const longestMs = Math.max(0, ...attempts.map(attempt => attempt.DurationMs));
   return (
     <Card title="Attempts" text="Newest first." flush>
       {attempts.length ? (
-        <ol class="steps">
+        <ol class="attempts">
           {attempts.map((attempt, i) => (
             <AttemptEntry
               key={attempt.Number}
               attempt={attempt}
               body={callback.Body}
-              longestMs={longestMs}
               newest={i === 0}
             />
           ))}
