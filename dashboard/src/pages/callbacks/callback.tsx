@@ -91,7 +91,7 @@ export function AttemptExchange({ attempt, body, headOnly }: ExchangeProps) {
             text={`${response}${attempt.ResponseBody ? `\n\n${attempt.ResponseBody}` : ''}`}
           />
         ) : (
-          <Notice>No response.</Notice>
+          <p class="quiet">No response.</p>
         )}
       </div>
     </div>
