@@ -197,7 +197,7 @@ test('callbacks: the list says what fails, why, and what waits behind an endpoin
     assert.match(failing[3]!, /^Listed App/);
     const waiting = rows.find(row => row[1] === 'Waiting');
     assert.ok(waiting, 'some wait for the endpoint');
-    assert.match(waiting[2]!, /^Down No attempt yet: Answered 500[^]* · down since/);
+    assert.match(waiting[2]!, /^Down Waits: this URL failed \(Answered 500[^]*\) · down since/);
   });
   // From the page's menu: one click, and the cause is in the first screen.
   await window.go('/');

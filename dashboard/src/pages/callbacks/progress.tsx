@@ -85,7 +85,7 @@ function whatCame(row: Callback, held: Held | null): string {
   if (last) return last.Detail ?? `Answered ${last.Status}`;
   if (row.State === 'dead') return whyGivenUp(row);
   if (row.AttemptCount) return 'The last attempt is no longer stored';
-  return held?.error ? `No attempt yet: ${held.error}` : 'No attempt yet';
+  return held?.error ? `Waits: this URL failed (${held.error})` : 'No attempt yet';
 }
 
 export function Result({ row, held }: { row: Callback; held: Held | null }) {
