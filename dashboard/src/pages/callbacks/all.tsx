@@ -52,7 +52,7 @@ export function AllCallbacksPage() {
       aria-label={`${RewardId}: view as ${PartnerId}`}
       onClick={() => void acting.run(() => actAs(PartnerId!, callbackPage(RewardId)))}
     >
-      <span class="mono">{RewardId}</span>
+      <bdi class="mono">{RewardId}</bdi>
     </button>
   );
   const [reward, ...others] = columnsFor({

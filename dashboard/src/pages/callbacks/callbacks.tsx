@@ -46,7 +46,7 @@ function pickColumn({ picked, pick }: Picking): Column<Callback>[] {
 
 const linkTo = ({ RewardId }: Callback) => (
   <a class="mono" title={RewardId} href={callbackPage(RewardId)}>
-    {RewardId}
+    <bdi>{RewardId}</bdi>
   </a>
 );
 

@@ -7,7 +7,7 @@ import type { AccountEndpoints, Callback, EndpointHealth } from '../../lib/types
 import { Badge, type Tone } from '../../ui/basics';
 import { healthWords, tabOf } from '../../ui/health';
 import { partnerPage } from './paths';
-import { attempts, deliveredIn, isHeldBack, skipReason, stateTones, whyGivenUp } from './words';
+import { attempts, isHeldBack, skipReason, stateTones, whyGivenUp } from './words';
 
 /** While an endpoint is so, its callbacks wait for it whatever their schedule says. */
 const holding: EndpointHealth[] = ['disabled', 'suspended', 'host_down', 'paused', 'app_disabled'];
@@ -89,7 +89,7 @@ function whatCame(row: Callback, held: Held | null): string {
 }
 
 export function Result({ row, held }: { row: Callback; held: Held | null }) {
-  if (row.State === 'delivered') return <span class="quiet">{deliveredIn(row)}</span>;
+  if (row.State === 'delivered') return <span class="quiet">{attempts(row.AttemptCount)}</span>;
   if (row.State === 'skipped') return <span title={skipReason(row)}>{skipReason(row)}</span>;
   const next = row.State === 'pending' ? nextTry(row, held) : null;
   return (

@@ -122,11 +122,6 @@ export function isHeldBack(callback: Callback, now: Date): boolean {
 
 export const attempts = (n: number): string => (n === 1 ? '1 attempt' : `${count(n)} attempts`);
 
-/** How it ended; also said where its attempts are not shown or no longer stored. */
-export function deliveredIn({ AttemptCount: n }: Callback): string {
-  return n === 1 ? 'Delivered at the first attempt.' : `Delivered after ${attempts(n)}.`;
-}
-
 /** Why a dead callback was given up, perhaps without an attempt. */
 export function whyGivenUp({ Reason, AttemptCount }: Callback): string {
   return givenUp[Reason ?? ''] ?? `Given up after ${attempts(AttemptCount)}.`;
@@ -137,7 +132,9 @@ export function standing(callback: Callback, now: Date): string {
   const tries = callback.AttemptCount;
   switch (callback.State) {
     case 'delivered':
-      return deliveredIn(callback);
+      return tries === 1
+        ? 'Delivered at the first attempt.'
+        : `Delivered after ${attempts(tries)}.`;
     case 'dead':
       return `${whyGivenUp(callback)} Fix the cause, then resend it.`;
     case 'skipped':
