@@ -62,6 +62,8 @@ const byClass: Record<string, string> = {
 const rejected =
   'Your framework rejected the callback: expect unknown fields, decimal numbers and, in JSON, null in OfferGoalId.';
 
+const unavailable = 'Start the server behind your proxy. During a deployment this is normal.';
+
 const byStatus: Record<number, string> = {
   400: rejected,
   401: 'Put credentials in the URL, or accept callbacks by their signature.',
@@ -76,9 +78,9 @@ const byStatus: Record<number, string> = {
   422: rejected,
   429: 'Lower the app’s rate or concurrency. Retry-After is respected.',
   500: 'Your code failed: look for this RewardId in your logs.',
-  502: 'Your proxy could not reach your server. Retried automatically; during a deployment this is normal.',
-  503: 'Your server is busy or down. Retried automatically.',
-  504: 'Your server did not answer your proxy in time. Retried automatically.',
+  502: unavailable,
+  503: unavailable,
+  504: unavailable,
 };
 
 /** What the partner can do about a failed attempt. */

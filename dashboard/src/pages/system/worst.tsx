@@ -22,7 +22,7 @@ function LastError({ endpoint }: { endpoint: Endpoint }) {
   return (
     <>
       <div>{error.Detail}</div>
-      <div class="small quiet">{error.Fix}</div>
+      <div class="small quiet">Tell the partner: {error.Fix}</div>
       <div class="small quiet">
         <Time at={error.At} short ago />
       </div>
