@@ -2,9 +2,9 @@
 import { duration } from '../../lib/dates';
 import { Decimal } from '../../lib/decimal';
 import { path } from '../../lib/http';
-import type { Endpoint, System } from '../../lib/types';
+import type { Endpoint, EndpointHealth, System } from '../../lib/types';
 import { Card, Empty, Time } from '../../ui/basics';
-import { endpointNames, HealthBadge, tabOf } from '../../ui/health';
+import { endpointNames, HealthBadge, healthWords, tabOf } from '../../ui/health';
 import { count } from '../../ui/money';
 import { Table } from '../../ui/table';
 
@@ -31,9 +31,10 @@ function LastError({ endpoint }: { endpoint: Endpoint }) {
 }
 
 function states(system: System): string {
-  const said = Object.entries(system.EndpointStates).filter(([, n]) => n > 0);
-  if (!said.length) return 'No endpoint has pending callbacks.';
-  return `With pending callbacks: ${said.map(([name, n]) => `${count(n)} ${name.replace('_', ' ')}`).join(', ')}.`;
+  const said = Object.entries(system.EndpointStates)
+    .filter(([, n]) => n > 0)
+    .map(([name, n]) => `${count(n)} ${healthWords[name as EndpointHealth].title.toLowerCase()}`);
+  return `In memory: ${said.join(', ') || 'none'}.`;
 }
 
 export function WorstCard({ system }: { system: System }) {
