@@ -102,7 +102,7 @@ async function payoutsBy(daemon: Daemon, day: string, until: string): Promise<De
 
 /** What the overview says of payouts is what the interface says of the same quarters. */
 async function noteIsRight(daemon: Daemon, note: string): Promise<void> {
-  const until = /by (\d\d:\d\d)/.exec(note)?.[1];
+  const until = /by (\d\d:\d\d)/i.exec(note)?.[1];
   if (!until) {
     assert.ok(Date.now() % dayMs < 16 * 60_000, `only in the first quarter of a day: ${note}`);
     return;
@@ -111,7 +111,7 @@ async function noteIsRight(daemon: Daemon, note: string): Promise<void> {
   const then = await payoutsBy(daemon, addDays(today(), -1), until);
   const grown = change(now, then);
   const arrow = now.compare(then) > 0 ? '▲ ' : now.compare(then) < 0 ? '▼ ' : '';
-  const want = `${arrow}${grown} by ${until}: ${now.format()}, yesterday ${then.format()}`;
+  const want = `By ${until}: ${now.format()} ${arrow}${grown} (yesterday ${then.format()})`;
   assert.equal(note, then.isZero ? `nothing yesterday by ${until}` : want);
 }
 

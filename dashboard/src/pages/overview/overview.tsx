@@ -69,8 +69,8 @@ function Today({ title, value, field, money, pace }: TodayProps) {
           'so far'
         ) : then && !then.isZero ? (
           <>
-            <Change now={ofToday} then={then} /> by {pace.until}:{' '}
-            {ofToday ? format(ofToday) : 'nothing'}, yesterday {format(then)}
+            By {pace.until}: {ofToday ? format(ofToday) : 'nothing'}{' '}
+            <Change now={ofToday} then={then} /> (yesterday {format(then)})
           </>
         ) : (
           `nothing yesterday by ${pace.until}`
