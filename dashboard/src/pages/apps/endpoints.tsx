@@ -4,9 +4,9 @@ import { useResource } from '../../app/resource';
 import { may, me } from '../../app/session';
 import { path, post } from '../../lib/http';
 import type { App, Endpoint, Endpoints, RewardType } from '../../lib/types';
-import { Badge, Button, Card, ProblemNotice, Time } from '../../ui/basics';
+import { Button, Card, ProblemNotice, Time } from '../../ui/basics';
 import { TextField, useSending } from '../../ui/forms';
-import { healthWords, tabOf } from '../../ui/health';
+import { HealthBadge, tabOf } from '../../ui/health';
 import { count } from '../../ui/money';
 import { say } from '../../ui/overlay';
 import { useTestLog } from '../console/tests';
@@ -32,7 +32,7 @@ const about: Record<Kind, { title: string; url: keyof App; test: RewardType }> =
 
 const allKinds: Kind[] = ['success', 'failure', 'offer'];
 
-function useEndpoints(app: string): Endpoint[] {
+export function useEndpoints(app: string): Endpoint[] {
   const { data } = useResource<Endpoints>(
     may('callbacks:read') ? path`/api/v1/apps/${app}/endpoints` : null,
     {},
@@ -95,12 +95,11 @@ export function LastFailure({ app, endpoint }: { app: App; endpoint: Endpoint })
 
 function OneUrl({ app, kind, endpoint }: { app: App; kind: Kind; endpoint?: Endpoint }) {
   const url = app[about[kind].url] as string | null;
-  const words = endpoint && healthWords[endpoint.Health];
   return (
     <div class="stack-small" role="group" aria-label={about[kind].title}>
       <div class="row">
         <strong>{about[kind].title}</strong>
-        {words && <Badge tone={words.tone}>{words.title}</Badge>}
+        {endpoint && <HealthBadge health={endpoint.Health} />}
         {endpoint && endpoint.Waiting > 0 && (
           <span class="quiet small">{count(endpoint.Waiting)} waiting</span>
         )}
@@ -173,7 +172,7 @@ export function OtherTab({ app, kinds, here }: { app: App; kinds: Kind[]; here: 
       {endpoints.map(one => (
         <span key={one.Endpoint} class="row">
           <a href={`${here}/${tabOf(one.Endpoint)}`}>{about[one.Endpoint].title}</a>
-          <Badge tone={healthWords[one.Health].tone}>{healthWords[one.Health].title}</Badge>
+          <HealthBadge health={one.Health} />
         </span>
       ))}
     </p>

@@ -1,11 +1,10 @@
 // Tabs "Postback" (surveys) and "Callback" (offers): URLs, secret, fields and limits.
-import { useResource } from '../../app/resource';
 import { may, me } from '../../app/session';
 import { path } from '../../lib/http';
-import { rewardTypes, type App, type Endpoint, type Endpoints } from '../../lib/types';
-import { Badge, Card, Caution, LinkButton, Notice, Time } from '../../ui/basics';
+import { rewardTypes, type App, type Endpoint } from '../../lib/types';
+import { Card, Caution, LinkButton, Notice, Time } from '../../ui/basics';
 import { CheckField, TextField } from '../../ui/forms';
-import { endpointNames, healthWords } from '../../ui/health';
+import { endpointNames, HealthBadge, healthWords } from '../../ui/health';
 import { count } from '../../ui/money';
 import { duration } from '../../lib/dates';
 import { typeTitles } from '../callbacks/words';
@@ -14,7 +13,7 @@ import type { TabProps } from './loaded';
 import { SuccessCard } from './answer';
 import { CertificateCard } from './certificate';
 import { FormatFields, formatValues } from './format';
-import { LastFailure, OtherTab, TestButton } from './endpoints';
+import { LastFailure, OtherTab, TestButton, useEndpoints } from './endpoints';
 import { SecretCard } from './secret';
 import { SettingsCard, type Draft } from './settings';
 
@@ -57,7 +56,7 @@ function HealthNotice({ app, endpoint }: { app: App; endpoint: Endpoint }) {
     <div class="stack-small">
       <div class="row">
         <strong>{endpointNames[endpoint.Endpoint]}</strong>
-        <Badge tone={state.tone}>{state.title}</Badge>
+        <HealthBadge health={endpoint.Health} />
         {endpoint.Since && sick && (
           <span class="quiet small">
             since <Time at={endpoint.Since} short ago />
@@ -81,15 +80,10 @@ function HealthNotice({ app, endpoint }: { app: App; endpoint: Endpoint }) {
 }
 
 function HealthOf({ app, kinds }: { app: App; kinds: Endpoint['Endpoint'][] }) {
-  const { data } = useResource<Endpoints>(
-    may('callbacks:read') ? path`/api/v1/apps/${app.AppId}/endpoints` : null,
-    {},
-    { everyMs: 10_000 },
-  );
-  const shown = data?.Endpoints.filter(
+  const shown = useEndpoints(app.AppId).filter(
     e => kinds.includes(e.Endpoint) && e.State !== 'not_configured',
   );
-  if (!shown?.length) return null;
+  if (!shown.length) return null;
   return (
     <>
       <Card
@@ -226,6 +220,19 @@ function TypesCard(props: TabProps) {
   );
 }
 
+/** What both tabs set, for all URLs of the app. */
+function SharedCards(props: TabProps) {
+  return (
+    <>
+      <LimitsCard {...props} />
+      <SuccessCard {...props} />
+      <AnswersCard {...props} />
+      <TypesCard {...props} />
+      <CertificateCard {...props} />
+    </>
+  );
+}
+
 export function PostbackTab(props: TabProps & { here: string }) {
   const { app } = props;
   return (
@@ -291,11 +298,7 @@ export function PostbackTab(props: TabProps & { here: string }) {
           </>
         )}
       </SettingsCard>
-      <LimitsCard {...props} />
-      <SuccessCard {...props} />
-      <AnswersCard {...props} />
-      <TypesCard {...props} />
-      <CertificateCard {...props} />
+      <SharedCards {...props} />
     </>
   );
 }
@@ -337,11 +340,7 @@ export function CallbackTab(props: TabProps & { here: string }) {
       </SettingsCard>
       <HealthOf app={app} kinds={['offer']} />
       <SecretCard {...props} />
-      <LimitsCard {...props} />
-      <SuccessCard {...props} />
-      <AnswersCard {...props} />
-      <TypesCard {...props} />
-      <CertificateCard {...props} />
+      <SharedCards {...props} />
     </>
   );
 }
