@@ -113,7 +113,7 @@ export function Search() {
         type="search"
         aria-label="Search callbacks"
         aria-keyshortcuts="/"
-        placeholder="EventId, RewardId, PanelistId or URL  ( / )"
+        placeholder="EventId, RewardId, PanelistId or URL (press /)"
         autocomplete="off"
         spellcheck={false}
         value={text}

@@ -11,7 +11,7 @@ import { Card, Choices, Loading, ProblemNotice } from '../../ui/basics';
 import { Chart, periodName, type Series, type Step } from '../../ui/chart';
 import { count } from '../../ui/money';
 import { Table } from '../../ui/table';
-import { errorTitles } from '../callbacks/words';
+import { attempts, errorTitles } from '../callbacks/words';
 
 const periods = [
   { value: '1h', title: '1 hour' },
@@ -113,7 +113,7 @@ function Charts({ title, read }: { title: string; read: DeliveryStatistics }) {
   return (
     <>
       <p class="quiet small">
-        {count(Succeeded)} attempts delivered and {count(Failed)} failed
+        {attempts(Succeeded)} delivered and {count(Failed)} failed
         {LatencyP50Ms !== null &&
           LatencyP95Ms !== null &&
           `; half ended within ${within(LatencyP50Ms)}, 95 of 100 within ${within(LatencyP95Ms)}`}

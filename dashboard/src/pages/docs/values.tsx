@@ -51,8 +51,8 @@ function Keys({ keys }: { keys: Key[] | null }) {
     );
   return (
     <>
-      {keys.map(one => isolated(one.Name || one.KeyId)).join(', ')}. A key is shown once, when it is{' '}
-      <a href="/keys">created</a>.
+      Names: {keys.map(one => isolated(one.Name || one.KeyId)).join(', ')}. A key is shown once,
+      when it is <a href="/keys">created</a>.
     </>
   );
 }

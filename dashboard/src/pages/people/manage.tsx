@@ -48,7 +48,10 @@ export function ManageDialog({ user, partner, onClose, onChanged, onLink }: Prop
         ]}
       />
       {self ? (
-        <Notice>This is you: your password, second factor and sessions are on “My account”.</Notice>
+        <Notice>
+          This is you: your password, second factor and sessions are on{' '}
+          <a href="/account">My account</a>.
+        </Notice>
       ) : (
         <>
           <SelectField
