@@ -75,12 +75,15 @@ export function TestButton({ app, kind }: { app: App; kind: Kind }) {
   );
 }
 
-export function LastFailure({ app, endpoint }: { app: App; endpoint: Endpoint }) {
+/** said: its cause stands above it. */
+export function LastFailure(props: { app: App; endpoint: Endpoint; said?: boolean }) {
+  const { app, endpoint, said } = props;
   const error = endpoint.LastError;
   if (!error) return <p class="quiet small">No failed attempt yet.</p>;
   return (
     <div class="small">
-      Last failed attempt <Time at={error.At} short ago />: {error.Detail}
+      Last failed attempt <Time at={error.At} short ago />
+      {!said && `: ${error.Detail}`}
       {me.value?.Side === 'partner' && (
         <>
           {' '}

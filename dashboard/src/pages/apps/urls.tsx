@@ -73,7 +73,7 @@ function HealthNotice({ app, endpoint }: { app: App; endpoint: Endpoint }) {
           {error.Fix}
         </Notice>
       )}
-      <LastFailure app={app} endpoint={endpoint} />
+      <LastFailure app={app} endpoint={endpoint} said={sick} />
       {may('callbacks:write') && <TestButton app={app} kind={endpoint.Endpoint} />}
     </div>
   );
