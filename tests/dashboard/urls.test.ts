@@ -81,11 +81,22 @@ test('urls: tests have a URL of their own, and each URL is still tested by itsel
   const group = (name: string) => window.page.getByRole('group', { name, exact: true });
   await group('Success (surveys)').waitFor();
   await window.lacks(group('Tests'));
-  await card.getByLabel('Test Callback URL').fill('ftp://nowhere');
-  await card.getByRole('button', { name: 'Save' }).click();
+  const field = card.getByLabel('Test Callback URL');
+  const save = card.getByRole('button', { name: 'Save' });
+  const colour = () => save.evaluate(button => getComputedStyle(button).backgroundColor);
+  const disabled = await colour();
+  await save.hover({ force: true });
+  await window.page.waitForTimeout(500); // longer than a button's transition
+  assert.equal(await colour(), disabled, 'it looks disabled under the pointer, too');
+  await field.fill('ftp://nowhere');
+  await save.click();
+  await card.getByText('Not saved: 1 field is wrong').waitFor();
   await card.getByText(/http/).first().waitFor();
-  await card.getByLabel('Test Callback URL').fill(`${receiver.url}/tests`);
-  await card.getByRole('button', { name: 'Save' }).click();
+  await window.shows(async () =>
+    assert.ok(await field.evaluate(input => input === document.activeElement)),
+  );
+  await field.fill(`${receiver.url}/tests`);
+  await save.click();
   await window.said('Saved.');
   await group('Tests').getByText(`${receiver.url}/tests`).waitFor();
   for (const [name, path] of [
