@@ -136,7 +136,8 @@ class Replica(Cluster):
 # Met by a statement that is right, because of what a daemon or a server process does at that moment: a
 # deadlock, a database whose last connection is just being closed, a row of the catalog two change, a
 # switch of `postbackd move`, which ends all sessions.
-AGAIN = re.compile(rb"ERROR:  (40001|40P01|55006|XX000: tuple concurrently updated)|FATAL:  57P01")
+AGAIN = re.compile(rb"ERROR:  (40001|40P01|55006|XX000: tuple concurrently updated)|FATAL:  57P01"
+                   rb"|FATAL:  terminating connection")  # before it has connected
 
 
 def sql(uri, text):
