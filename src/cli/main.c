@@ -165,13 +165,12 @@ static int run(const struct command_entry *c, int argc, char **argv)
     if (good &&
         !(c->command & (COMMAND_SERVE | COMMAND_CHECK))) /* they warn once the log is set up */
         settings_warn(&settings);
+    bool is_strange = good && settings.operand_count && !*c->operands;
     int status;
-    if (!good)
-        status = command_fail(EXIT_USAGE, "%.*s", STR_ARG(why));
-    else if (settings.operand_count && !*c->operands)
+    if (is_strange)
         status = command_fail(EXIT_USAGE, "%.*s: %s takes options only.",
                               STR_ARG(settings.operands[0]), c->name);
-    else if (!client_can_trust(&settings, &why))
+    else if (!good || !client_can_trust(&settings, &why))
         status = command_fail(EXIT_USAGE, "%.*s", STR_ARG(why));
     else
         status = c->run(&settings);

@@ -36,7 +36,7 @@
 /* clang-format on */
 #define LATENCY_NONE(ms)
 
-#define LATENCY_ADD_ONE(ms) +1
+#define LATENCY_ADD_ONE(ms) +1 // NOLINT(bugprone-macro-parentheses): one more of a sum
 #define LATENCY_BUCKETS (0 LATENCY_BOUNDS(LATENCY_ADD_ONE, LATENCY_NONE))
 #define LATENCY_CLASSES (0 LATENCY_BOUNDS(LATENCY_ADD_ONE, LATENCY_ADD_ONE))
 

@@ -11,9 +11,9 @@
 
 /* Each kind of account is cast to the kind of its object and back. */
 _Static_assert((int)ACCOUNT_PARTNER == OBJECT_PARTNER && (int)ACCOUNT_APP == OBJECT_APP &&
-                   (int)ACCOUNT_CLIENT == OBJECT_CLIENT && (int)ACCOUNT_KEY == OBJECT_KEY &&
-                   (int)ACCOUNT_KIND_LAST == OBJECT_KEY,
+                   (int)ACCOUNT_CLIENT == OBJECT_CLIENT && (int)ACCOUNT_KEY == OBJECT_KEY,
                "accounts/directory.h and store/store.h number them alike");
+_Static_assert((int)ACCOUNT_KIND_LAST == OBJECT_KEY, "there are no others");
 
 struct control;
 

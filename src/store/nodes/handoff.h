@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 /* Whether another node has handed the callback out is not known: the lane looks. */
-#define HANDOFF_FENCE_UNKNOWN -1
+#define HANDOFF_FENCE_UNKNOWN (-1)
 
 /* Of the callback. */
 struct handoff_stamp {

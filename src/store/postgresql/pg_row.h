@@ -13,7 +13,7 @@
  * deletes the row of `waiting`. Whoever changes such a callback otherwise, or must be sure of its
  * state until the commit, locks that row of `waiting` as well (fetch_rows). Stored: never change
  * it. */
-#define ROW_STATE_ONCE -1
+#define ROW_STATE_ONCE -1 // NOLINT(bugprone-macro-parentheses): it is SQL, too
 #define ROW_SQL_(number) #number
 #define ROW_SQL(number) ROW_SQL_(number)
 _Static_assert(CALLBACK_PENDING == 1 && CALLBACK_DELIVERED == 3 && LANE_KINDS == 5,
