@@ -168,34 +168,39 @@ static void count_missing(void *context, const struct store_step *step)
     *missing += !step->was_made;
 }
 
-/* True: it can be reached, and has all tables. */
-static bool check_postgresql(struct findings *f, const char *what, const char *uri)
+/* away: why a daemon would not use it although it has all tables, or empty. */
+static void check_postgresql(struct findings *f, const char *what, const char *uri,
+                             const char *away)
 {
     struct buf name = {0};
     char *why = NULL;
     int missing = 0;
     url_print_text_masked(&name, str_of(uri));
-    bool good = postgresql_store_migrate(uri, true, count_missing, &missing, &why);
-    if (!good)
+    if (!postgresql_store_migrate(uri, true, count_missing, &missing, &why))
         say_why(f, what, why);
     else if (missing)
         say(f, true, what, "%s: %d step%s of its schema to make (`postbackd migrate --dry-run`)",
             buf_c(&name), missing, missing == 1 ? "" : "s");
+    else if (*away)
+        say(f, false, what, "%s: %s", buf_c(&name), away);
     else
         say(f, true, what, "%s", buf_c(&name));
     buf_free(&name);
-    return good && !missing;
 }
 
-/* Whether each has the store that it should have, whole. */
-static void check_clusters(struct findings *f, const char *const *uris, size_t count)
+static void check_databases(struct findings *f, const struct daemon_options *o)
 {
+    const char *uris[CLUSTERS_MOST] = {o->store_uri};
+    size_t count = 1 + o->cluster_count;
+    for (size_t i = 1; i < count; i++)
+        uris[i] = o->cluster_uris[i - 1];
     struct cluster_state *found = xcalloc(count, sizeof *found);
     postgresql_clusters_look(uris, count, found);
     for (size_t i = 0; i < count; i++)
-        if (*found[i].away)
-            say(f, false, i ? "store-cluster" : "store", "%s", found[i].away);
+        check_postgresql(f, i ? "store-cluster" : "store", uris[i], found[i].away);
     free(found);
+    if (o->replica_uri)
+        check_postgresql(f, "read-replica", o->replica_uri, "");
 }
 
 static bool has_file(const char *directory, const char *name)
@@ -251,16 +256,7 @@ static void check_store(struct findings *f, const struct daemon_options *o)
         check_sqlite(f, o->store_directory);
         return;
     }
-    const char *uris[CLUSTERS_MOST] = {o->store_uri};
-    bool good = check_postgresql(f, "store", o->store_uri);
-    for (size_t i = 0; i < o->cluster_count; i++) {
-        uris[1 + i] = o->cluster_uris[i];
-        good &= check_postgresql(f, "store-cluster", uris[1 + i]);
-    }
-    if (good)
-        check_clusters(f, uris, 1 + o->cluster_count);
-    if (o->replica_uri)
-        (void)check_postgresql(f, "read-replica", o->replica_uri);
+    check_databases(f, o);
 }
 
 static void check_master_key(struct findings *f, const struct daemon_options *o)

@@ -196,8 +196,9 @@ static bool set_stack(void)
     return good;
 }
 
-/* If one of the three is closed, the next file that is opened would get its number, and messages
- * would be written into it. It stays closed in effect: this one cannot be used the way it is. */
+/* The next file that is opened would get the number of one that is closed, and messages would be
+ * written into it. /dev/null takes that number instead, opened the wrong way round, so that using
+ * it is an error as before. */
 static bool reserve_standard_files(void)
 {
     for (int fd = 0; fd <= 2; fd++)

@@ -120,7 +120,7 @@ static int list(struct user_call *u)
             buf_free(&query);
             return 1;
         }
-        const struct json *items = object ? json_member(object, "Items") : NULL;
+        const struct json *items = json_member(object, "Items");
         people += items ? items->count : 0;
         for (const struct json *i = items ? items->first : NULL; i; i = i->next)
             command_say(stdout, "%-32.*s %-10.*s %-9s %-13s passkeys %-2.*s %.*s",

@@ -52,7 +52,7 @@ bool object_give(const struct object_owners *owners, enum object_moment moment, 
     case OBJECT_IDEMPOTENCY_KEY:
         return idempotency_refresh(owners->idempotency, object->id, object->document);
     case OBJECT_AUDIT:
-    case OBJECT_MARK: break; /* neither visited nor in a feed, but the database is not ours alone */
+    case OBJECT_MARK: break; /* a store does not give them out, unless its tables were changed */
     }
     *ret_why = STR("entries of this kind are not read here: has something else written it?");
     return false;

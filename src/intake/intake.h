@@ -48,8 +48,8 @@ struct intake_items {
     size_t count;
     struct intake_rejection *rejected; /* ascending */
     size_t rejected_count;
-    bool doubt; /* an item is refused for its client or a setting, and another node may know better
-                 */
+    /* an item is refused for its client or a setting, and another node may know better */
+    bool doubt;
 };
 
 enum intake_result {

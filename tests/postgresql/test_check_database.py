@@ -31,6 +31,7 @@ def test_what_a_start_would_refuse_is_said(server, database, database_daemon, tm
     assert "failed" not in check(database, "--store-cluster", second)
     exchanged = check(second, "--store-cluster", database, status=1)
     assert exchanged.count("name the clusters in their order") == 2, exchanged
+    assert len(re.findall(r"^\w+ +store(?:-cluster)? ", exchanged, re.M)) == 2, exchanged  # one line for each
     sql(database, "INSERT INTO meta VALUES('copy_position','x')")
     found = check(database, "--store-cluster", second, status=1)
-    assert re.search(r"^failed +store +a copy into this database is not finished", found, re.M), found
+    assert re.search(r"^failed +store +postgresql:.*: a copy into this database is not finished", found, re.M), found

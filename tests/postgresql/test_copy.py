@@ -382,8 +382,8 @@ def test_one_of_several_clusters_is_no_store_to_copy(places):
     first, database = places["first"], places["database"]
     fill(first, 10)
     must_copy(first.uri, database.uri)
-    for name, said in (("cluster_1", "this is cluster 0 of several"), ("cluster", "this is cluster 1 of several")):
-        sql(database.uri, "INSERT INTO meta VALUES('%s','\\x01')" % name)
+    for name, value, said in (("cluster_1", "ab" * 16, "cluster 0 of several"), ("cluster", "01", "cluster 1 of several")):
+        sql(database.uri, "INSERT INTO meta VALUES('%s','\\x%s')" % (name, value))
         status, _, err = copy(database.uri, places["second"].uri)
         assert status == 1 and said in err and "postbackd move" in err, err
 

@@ -59,25 +59,39 @@ static bool is_of_this_version(struct pg *pg)
                                     : "use the newer program that made it");
 }
 
+static bool is_finished(struct pg *pg)
+{
+    pg_begin(pg, true);
+    int at = pg_exec(pg, "SELECT " PG_COPY_IS_UNFINISHED);
+    if (pg_end_read(pg) != PG_OK)
+        return false;
+    return !pg_int(pg_result(pg, at), 0, 0) ||
+           pg_refuse(pg, "a copy into this database is not finished: copy from where that one came"
+                         " from");
+}
+
+/* A first cluster has the records of the others. */
+static bool is_alone(struct pg *pg)
+{
+    struct pg_identity store;
+    struct pg_store_id records[CLUSTERS_MOST];
+    if (pg_identity_look(pg, &store) != IDENTITY_FOUND)
+        return pg_refuse(pg, "the key of the hashes in table meta is missing or damaged");
+    if (!cluster_records_load(pg, records))
+        return false;
+    bool is = store.cluster == 0;
+    for (size_t i = 0; i < CLUSTERS_MOST; i++)
+        is &= !pg_store_id_is_set(&records[i]);
+    return is || pg_refuse(pg,
+                           "this is cluster %u of several, and a copy is of a store with one"
+                           " database: `postbackd move` moves a cluster",
+                           store.cluster);
+}
+
 /* A source that lacks events would become a store that starts, and takes them once more. */
 static bool is_whole(struct pg *pg)
 {
-    pg_begin(pg, true);
-    int at = pg_exec(pg, "SELECT EXISTS(SELECT FROM meta WHERE name='" PG_META_COPY_POSITION "'),"
-                         "coalesce((SELECT get_byte(value,0) FROM meta WHERE name='cluster'),0),"
-                         "EXISTS(SELECT FROM meta WHERE name LIKE 'cluster\\_%')");
-    if (pg_end_read(pg) != PG_OK)
-        return false;
-    const PGresult *r = pg_result(pg, at);
-    if (pg_int(r, 0, 0))
-        return pg_refuse(pg, "a copy into this database is not finished: copy from where that one"
-                             " came from");
-    if (pg_int(r, 0, 1) || pg_int(r, 0, 2))
-        return pg_refuse(pg,
-                         "this is cluster %" PRId64 " of several, and a copy is of a store with one"
-                         " database: `postbackd move` moves a cluster",
-                         pg_int(r, 0, 1));
-    return true;
+    return is_finished(pg) && is_alone(pg);
 }
 
 bool pg_side_open(struct pg *pg, enum pg_side_use use, char **ret_why)

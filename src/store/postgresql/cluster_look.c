@@ -165,10 +165,10 @@ struct cluster_first {
     struct pg_store_id records[CLUSTERS_MOST]; /* which store each further cluster has */
 };
 
-static bool lacks_a_part(struct pg *pg)
+static bool has_unfinished_copy(struct pg *pg)
 {
     pg_begin(pg, true);
-    int at = pg_exec(pg, "SELECT EXISTS(SELECT FROM meta WHERE name='" PG_META_COPY_POSITION "')");
+    int at = pg_exec(pg, "SELECT " PG_COPY_IS_UNFINISHED);
     return pg_end_read(pg) == PG_OK && pg_int(pg_result(pg, at), 0, 0);
 }
 
@@ -184,7 +184,7 @@ static void read_place(struct pg *pg, struct cluster_state *c, bool has_record,
                           " leads elsewhere, or the database was made anew"
                         : "there is no store in this database yet: a server makes it when it"
                           " starts");
-    else if (ret->known && lacks_a_part(pg))
+    else if (ret->known && has_unfinished_copy(pg))
         set_away(c, "a copy into this database is not finished: run the same `postbackd copy`"
                     " again");
 }

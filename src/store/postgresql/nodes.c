@@ -140,9 +140,8 @@ static enum pg_fate look(struct pg_nodes *n, struct nodes_seen *v)
     if (fate != PG_OK)
         return fate;
     int64_t now = env_mono_ms(env_real());
-    note_clock(n,
-               clock_ahead_ms(sent_ms, pg_int(pg_result(pg, renewed), 0, 0) / 1000 - NODE_LEASE_MS,
-                              env_wall_ms(env_real())));
+    int64_t server_ms = pg_int(pg_result(pg, renewed), 0, 0) / 1000 - NODE_LEASE_MS;
+    note_clock(n, clock_ahead_ms(sent_ms, server_ms, env_wall_ms(env_real())));
     member_renewed(&n->member, sent_mono_ms, now);
     read_nodes(v, pg_result(pg, nodes), member_awaits_others(&n->member, now));
     read_shards(v, pg_result(pg, shards));

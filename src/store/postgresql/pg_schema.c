@@ -224,7 +224,7 @@ static bool read_meta(struct pg *pg, const struct pg_schema_wants *wants, struct
     pg_exec(pg, "INSERT INTO meta VALUES('store_id',uuid_send(gen_random_uuid()))"
                 " ON CONFLICT DO NOTHING");
     int at = pg_identity_ask(pg);
-    int copies = pg_exec(pg, "SELECT count(*) FROM meta WHERE name='" PG_META_COPY_POSITION "'");
+    int copies = pg_exec(pg, "SELECT " PG_COPY_IS_UNFINISHED);
     pg_commit(pg);
     if (pg_sync(pg) != PG_OK)
         return false;

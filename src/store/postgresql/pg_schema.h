@@ -46,8 +46,11 @@ MUST_CHECK bool pg_schema_open(struct pg *pg, const struct pg_schema_wants *want
 /* Rows of `meta` while a copy fills the database (store_copy.h): its position, and its source's
  * mark. A daemon refuses to start meanwhile. */
 #define PG_META_COPY_POSITION "copy_position"
-#define PG_META_RETENTION_CLOCK "retention_clock_ms" /* domain/retention_clock.h */
 #define PG_META_COPY_MARK "copy_mark"
+/* SQL: whether that is so. */
+#define PG_COPY_IS_UNFINISHED "EXISTS(SELECT FROM meta WHERE name='" PG_META_COPY_POSITION "')"
+
+#define PG_META_RETENTION_CLOCK "retention_clock_ms" /* domain/retention_clock.h */
 
 /* The name of everything that a move of the database makes in it (store_move.h). */
 #define PG_MOVE_NAME "postbackd_move"
