@@ -47,7 +47,7 @@ struct callbacks_request {
     uint32_t limit, shown;
     size_t at; /* of the list's rows, looked at */
     size_t looked_at;
-    uint64_t last_event_no; /* looked at */
+    struct feed_place last; /* looked at */
     bool full;              /* the limit is reached, and there is one more */
 };
 
@@ -84,7 +84,7 @@ static bool print_rows(struct slices *slices, size_t most)
         if (l->full)
             return false;
         l->at++;
-        l->last_event_no = row->event.event_no;
+        l->last = (struct feed_place){row->event.event_no, row->event.accepted_ms};
         l->shown += meant;
         if (meant)
             print_row(l, row);
@@ -102,12 +102,14 @@ static void print_next(struct callbacks_request *l)
 {
     bool endless = l->list.order == LIST_OLDEST_FIRST && !l->is_range;
     bool more = endless || l->full || l->list.more || has_next_day(l);
-    struct day_place place = {l->list.day, l->last_event_no};
+    struct day_place place = {l->list.day, l->last.event_no};
     struct buf next = {0};
     if (l->is_range)
         day_cursor_print(&next, l->c->account_no, &place);
+    else if (endless)
+        feed_cursor_print(&next, l->c->account_no, &l->last);
     else
-        cursor_print(&next, l->c->account_no, l->last_event_no);
+        cursor_print(&next, l->c->account_no, l->last.event_no);
     json_key_string(&l->c->writer, "Next", more ? buf_str(&next) : STR_NONE);
     buf_free(&next);
 }
@@ -127,9 +129,10 @@ static void look_on(struct callbacks_request *l)
     l->list.arena = (struct arena){0};
     if (!l->list.more) {
         l->list.day++;
-        l->last_event_no = 0;
+        l->last = (struct feed_place){0};
     }
-    l->list.after_event_no = l->last_event_no;
+    l->list.after_event_no = l->last.event_no;
+    l->list.after_accepted_ms = 0; /* compared by the first page */
     if (!picks(l))
         l->list.limit = l->limit - l->shown;
     l->at = 0;
@@ -209,6 +212,7 @@ static void csv_page_done(struct callbacks_request *l)
             callback_csv_row(c, columns, &piece, &l->list.rows[i]);
     if (l->list.count > 0)
         l->list.after_event_no = l->list.rows[l->list.count - 1].event.event_no;
+    l->list.after_accepted_ms = 0; /* compared by the first page */
     arena_free(&l->list.arena);
     l->list.arena = (struct arena){0};
     bool gone = c->r->gone, more = l->list.more && !gone && c->r->method != HTTP_HEAD;
@@ -221,6 +225,19 @@ static void csv_page_done(struct callbacks_request *l)
 
 /* --- both ------------------------------------------------------------------------------------- */
 
+/* An older backup was restored since the place was given out. */
+static bool list_ok(struct callbacks_request *l)
+{
+    if (l->list.status != STORE_FOREIGN)
+        return call_store_ok(l->c, l->list.status);
+    problem_add(&l->c->problems, STR("after"), "invalid",
+                "Another reward has this place, because an older backup was restored. Read the "
+                "feed once from its beginning, without after; a reward that you know already has "
+                "the same RewardId.");
+    call_answer_invalid_query(l->c);
+    return false;
+}
+
 /* {"Items":[...],"Next":...} */
 static void list_done(struct task *task)
 {
@@ -231,7 +248,7 @@ static void list_done(struct task *task)
         csv_page_done(l);
         return;
     }
-    if (!call_store_ok(l->c, l->list.status)) {
+    if (!list_ok(l)) {
         arena_free(&arena);
         free(tried);
         return;
@@ -304,11 +321,23 @@ static void parameter_place(struct call *c, struct callbacks_request *l)
     }
 }
 
+static void parameter_feed_place(struct call *c, struct callbacks_request *l)
+{
+    struct str text = call_parameter(c, "after");
+    struct feed_place place = {0};
+    if (text.p && !feed_cursor_parse(text, c->account_no, &place))
+        problem_add(&c->problems, STR("after"), "invalid", QUERY_AFTER_DETAIL);
+    l->list.after_event_no = place.event_no;
+    l->list.after_accepted_ms = place.accepted_ms;
+}
+
 static void parameter_position(struct call *c, struct callbacks_request *l)
 {
     l->list.limit = query_limit(c);
     if (l->is_range)
         parameter_place(c, l);
+    else if (l->list.order == LIST_OLDEST_FIRST)
+        parameter_feed_place(c, l);
     else
         query_after(c, &l->list.after_event_no);
 }
@@ -339,7 +368,7 @@ static void start(struct call *c, struct callbacks_request *l)
         l->list.limit = CSV_ROWS_OF_PIECE;
     else if (picks(l))
         l->list.limit = LIST_MOST;
-    l->last_event_no = l->list.after_event_no;
+    l->last = (struct feed_place){l->list.after_event_no, l->list.after_accepted_ms};
     l->list.account_no = c->account_no;
     l->list.done.run = list_done;
     l->list.reply_to = call_executor(c);

@@ -161,7 +161,6 @@ bool query_after(struct call *c, uint64_t *ret_position)
 {
     struct str text = call_parameter(c, "after");
     if (text.p && !cursor_parse(text, c->account_no, ret_position))
-        problem_add(&c->problems, STR("after"), "invalid",
-                    "The Next of an earlier answer, as it was given.");
+        problem_add(&c->problems, STR("after"), "invalid", QUERY_AFTER_DETAIL);
     return text.p != NULL;
 }

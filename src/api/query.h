@@ -33,4 +33,5 @@ bool query_time(struct call *c, const char *name, int64_t *ret_ms);
 bool query_day(struct call *c, const char *name, int32_t *ret_day);
 /* Adds a problem if "from" is after "to". Both must be given and valid. */
 void query_check_times(struct call *c, int64_t from_ms, int64_t to_ms);
+#define QUERY_AFTER_DETAIL "The Next of an earlier answer, as it was given."
 bool query_after(struct call *c, uint64_t *ret_position); /* of "after": the Next of a list */

@@ -27,7 +27,7 @@
 
 struct reached {
     uint32_t account_no;
-    uint64_t event_no;
+    struct feed_place last;
 };
 
 struct rewards_feed {
@@ -44,8 +44,8 @@ struct rewards_feed {
     pthread_t thread;
     bool is_started;
     atomic_bool stopping;
-    bool is_reading, is_read; /* the cursors */
-    uint64_t *cursors;        /* by account: event numbers, committed */
+    bool is_reading, is_read;   /* the cursors */
+    struct feed_place *cursors; /* by account, committed */
     size_t cursor_room;
     struct reached *reached; /* by the transaction that is open, each account once */
     size_t reached_count, reached_room, rewards;
@@ -71,17 +71,17 @@ static void end_term(struct rewards_feed *f)
     f->reached_count = f->rewards = 0;
 }
 
-static void set_cursor(struct rewards_feed *f, uint32_t account_no, uint64_t event_no)
+static void set_cursor(struct rewards_feed *f, uint32_t account_no, struct feed_place place)
 {
     size_t before = f->cursor_room;
     f->cursors = xgrow(f->cursors, &f->cursor_room, account_no + 1, sizeof *f->cursors);
     memset(f->cursors + before, 0, (f->cursor_room - before) * sizeof *f->cursors);
-    f->cursors[account_no] = event_no;
+    f->cursors[account_no] = place;
 }
 
-static uint64_t cursor_of(const struct rewards_feed *f, uint32_t account_no)
+static struct feed_place cursor_of(const struct rewards_feed *f, uint32_t account_no)
 {
-    return account_no < f->cursor_room ? f->cursors[account_no] : 0;
+    return account_no < f->cursor_room ? f->cursors[account_no] : (struct feed_place){0};
 }
 
 /* Partition 0 of the topic of cursors. */
@@ -118,12 +118,12 @@ static void end_reading(struct rewards_feed *f)
  * not exist are another installation's. */
 static void take_cursor(struct rewards_feed *f, const rd_kafka_message_t *m)
 {
-    uint64_t event_no = 0;
+    struct feed_place at = {0};
     struct str text = {m->payload, m->len};
     struct partner *p =
         m->key ? directory_partner(f->directory, (struct str){m->key, m->key_len}) : NULL;
-    if (p && (!text.p || cursor_parse(text, p->account_no, &event_no)))
-        set_cursor(f, p->account_no, event_no);
+    if (p && (!text.p || feed_cursor_parse(text, p->account_no, &at)))
+        set_cursor(f, p->account_no, at);
     partner_unref(p);
 }
 
@@ -226,7 +226,7 @@ static bool commit(struct rewards_feed *f)
         struct partner *p = directory_partner_by_no(f->directory, r.account_no);
         struct buf cursor = {0};
         ASSERT(p); /* partners are never deleted */
-        cursor_print(&cursor, r.account_no, r.event_no);
+        feed_cursor_print(&cursor, r.account_no, &r.last);
         good = rewards_writer_add(&f->writer, f->cursors_topic, 0, p->id, buf_str(&cursor));
         buf_free(&cursor);
         partner_unref(p);
@@ -236,7 +236,7 @@ static bool commit(struct rewards_feed *f)
     else
         rewards_writer_abort(&f->writer);
     for (size_t i = 0; i < f->reached_count && good; i++)
-        set_cursor(f, f->reached[i].account_no, f->reached[i].event_no);
+        set_cursor(f, f->reached[i].account_no, f->reached[i].last);
     if (good)
         atomic_fetch_add(&f->numbers.rewards, (long long)f->rewards);
     f->reached_count = f->rewards = 0;
@@ -280,20 +280,31 @@ static enum page_result write_rows(struct rewards_feed *f, const struct partner 
                                        buf_str(&json))) {
             result = PAGE_NOT_WRITTEN;
         } else {
-            last.event_no = list->rows[i].event.event_no;
+            const struct event *e = &list->rows[i].event;
+            last.last = (struct feed_place){e->event_no, e->accepted_ms};
             f->rewards++;
         }
     }
     buf_free(&json);
-    if (last.event_no) {
+    if (last.last.event_no) {
         f->reached = xgrow(f->reached, &f->reached_room, f->reached_count + 1, sizeof *f->reached);
         f->reached[f->reached_count++] = last;
     }
     return result;
 }
 
+/* An older backup was restored since: all of the partner's rewards are written again. */
+static enum page_result begin_again(struct rewards_feed *f, const struct partner *p)
+{
+    log_warning("rewards_feed_begins_again", LOG_STR("partner", p->id),
+                LOG_C("why", "the store has another reward in the place of the last one written"));
+    set_cursor(f, p->account_no, (struct feed_place){0});
+    return PAGE_MORE;
+}
+
 static enum page_result write_page(struct rewards_feed *f, const struct partner *p)
 {
+    struct feed_place place = cursor_of(f, p->account_no);
     struct callback_list list = {
         .done.run = waiter_wake,
         .reply_to = &f->waiter.executor,
@@ -301,12 +312,15 @@ static enum page_result write_page(struct rewards_feed *f, const struct partner 
         .order = LIST_OLDEST_FIRST,
         .no_bodies = true,
         .may_lag = true,
-        .after_event_no = cursor_of(f, p->account_no),
+        .after_event_no = place.event_no,
+        .after_accepted_ms = place.accepted_ms,
         .limit = PAGE_REWARDS,
     };
     store_list_callbacks(f->store, &list);
     waiter_wait(&f->waiter);
-    enum page_result result = list.status == STORE_OK ? write_rows(f, p, &list) : PAGE_NOT_READ;
+    enum page_result result = list.status == STORE_OK        ? write_rows(f, p, &list)
+                              : list.status == STORE_FOREIGN ? begin_again(f, p)
+                                                             : PAGE_NOT_READ;
     arena_free(&list.arena);
     bool is_due = f->rewards >= TRANSACTION_REWARDS ||
                   (f->rewards && env_mono_ms(f->env) - f->begun_mono_ms >= TRANSACTION_MS);

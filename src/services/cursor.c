@@ -11,6 +11,8 @@
 #define LOG_CURSOR_BYTES 29
 #define DAY_CURSOR_VERSION 3
 #define DAY_CURSOR_BYTES 17
+#define FEED_CURSOR_VERSION 4
+#define FEED_CURSOR_BYTES 21
 #define CURSOR_BYTES_MOST LOG_CURSOR_BYTES
 #define CHECK_BYTES 4
 #define CURSOR_VARIANT sodium_base64_VARIANT_URLSAFE_NO_PADDING
@@ -62,6 +64,26 @@ bool cursor_parse(struct str text, uint32_t account_no, uint64_t *ret_event_no)
     if (!unseal(text, CURSOR_VERSION, seed_of(CURSOR_VERSION, account_no), bytes, sizeof bytes))
         return false;
     memcpy(ret_event_no, bytes + 1, 8);
+    return true;
+}
+
+void feed_cursor_print(struct buf *to, uint32_t account_no, const struct feed_place *place)
+{
+    unsigned char bytes[FEED_CURSOR_BYTES] = {FEED_CURSOR_VERSION};
+    memcpy(bytes + 1, &place->event_no, 8);
+    memcpy(bytes + 9, &place->accepted_ms, 8);
+    seal(to, bytes, sizeof bytes, seed_of(FEED_CURSOR_VERSION, account_no));
+}
+
+bool feed_cursor_parse(struct str text, uint32_t account_no, struct feed_place *ret)
+{
+    unsigned char bytes[FEED_CURSOR_BYTES];
+    uint32_t seed = seed_of(FEED_CURSOR_VERSION, account_no);
+    *ret = (struct feed_place){0};
+    if (!unseal(text, FEED_CURSOR_VERSION, seed, bytes, sizeof bytes))
+        return cursor_parse(text, account_no, &ret->event_no);
+    memcpy(&ret->event_no, bytes + 1, 8);
+    memcpy(&ret->accepted_ms, bytes + 9, 8);
     return true;
 }
 

@@ -11,6 +11,17 @@
 void cursor_print(struct buf *to, uint32_t account_no, uint64_t event_no);
 MUST_CHECK bool cursor_parse(struct str text, uint32_t account_no, uint64_t *ret_event_no);
 
+/* In the rewards feed: behind that event. The time tells whether the store still has it under its
+ * number (callback_list.after_accepted_ms). */
+struct feed_place {
+    uint64_t event_no;
+    int64_t accepted_ms; /* 0: unknown, of a place that an earlier version has given out */
+};
+
+/* Bound to its account as well. Also parses what cursor_print has printed. */
+void feed_cursor_print(struct buf *to, uint32_t account_no, const struct feed_place *place);
+MUST_CHECK bool feed_cursor_parse(struct str text, uint32_t account_no, struct feed_place *ret);
+
 /* In the feed of a range of days, which has one day after the other: behind that event of the day.
  * Bound to its account as well. */
 struct day_place {

@@ -408,6 +408,13 @@ enum callback_state callback_list_state(const struct callback_list *list, uint64
     return at ? CALLBACK_DELIVERING : stored;
 }
 
+bool callback_list_is_foreign(const struct callback_list *list, int64_t accepted_ms)
+{
+    if (!list->after_accepted_ms)
+        return false;
+    return accepted_ms ? accepted_ms != list->after_accepted_ms : list->count > 0;
+}
+
 int attempt_compare(const void *a, const void *b)
 {
     const struct attempt *x = a, *y = b;

@@ -121,6 +121,9 @@ static inline bool callback_list_wants_attempts(const struct callback_list *list
 
 /* Copies the attempts that the list shows into its arena, drops the others. */
 void callback_list_keep_log(struct callback_list *list, struct callback_row *row);
+/* See after_accepted_ms. accepted_ms: when the event of the number after_event_no was accepted, as
+ * known once the rows are listed; 0: there is none. */
+bool callback_list_is_foreign(const struct callback_list *list, int64_t accepted_ms);
 int attempt_compare(const void *a, const void *b); /* oldest first, for qsort */
 /* The state by which a callback is filtered and shown. */
 enum callback_state callback_list_state(const struct callback_list *list, uint64_t event_no,

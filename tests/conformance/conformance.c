@@ -50,6 +50,38 @@ void run_fresh(void (*test)(struct subject *s), const char *name)
     check_run(run_on_fresh, name);
 }
 
+void submit_traffic(struct subject *s)
+{
+    struct candidate items[16];
+    size_t n = 0;
+    items[n++] = item(EVENT_SURVEY_STARTED, "s-1");
+    items[n++] = item(EVENT_SURVEY_STARTED, "s-2"); /* the same panelist */
+    items[n] = item(EVENT_SURVEY_STARTED, "s-3");
+    items[n++].panelist_id = STR("other");
+    items[n] = item(EVENT_SURVEY_STARTED, "s-4");
+    items[n].is_test = true;
+    items[n++].panelist_id = STR("tester");
+    items[n] = item(EVENT_SURVEY_STARTED, "s-5"); /* a live one, seen as a test too */
+    items[n++].is_test = true;
+    items[n++] = item(EVENT_SURVEY_COMPLETED, "r-1");
+    items[n++] = item(EVENT_OFFER_COMPLETED, "o-1");
+    items[n] = reversal("x-1", "o-1");
+    items[n++].occurred_ms = BASE_MS - DAY;            /* its own day */
+    items[n] = item(EVENT_SURVEY_DISQUALIFIED, "d-1"); /* a reward without revenue */
+    items[n++].occurred_ms = BASE_MS / DAY * DAY - 1;  /* the last millisecond of yesterday */
+    items[n] = item(EVENT_OFFER_CLICKED, "c-1");
+    items[n++].occurred_ms = BASE_MS / DAY * DAY;
+    items[n++] = item_of(APP_A2, EVENT_PROFILER_COMPLETED, "p-1");
+    items[n] = item_of(APP_A2, EVENT_SURVEY_COMPLETED, "t-1");
+    items[n].is_test = true;
+    items[n++].occurred_ms = BASE_MS - 5 * DAY;
+    items[n++] = item_of(APP_B1, EVENT_SURVEY_STARTED, "b-1");
+    struct verdict v[16];
+    CHECK_EQ_INT(subject_submit(s, items, n, BASE_MS, v), STORE_OK);
+    for (size_t i = 0; i < n; i++)
+        CHECK_EQ_INT(v[i].kind, VERDICT_ACCEPTED);
+}
+
 struct verdict submit_one(struct subject *s, struct candidate c)
 {
     struct verdict v = {0};
@@ -83,6 +115,7 @@ int main(int argc, char **argv)
     run_intake_tests();
     run_callback_tests();
     run_reading_tests();
+    run_list_tests();
     run_erasing_tests();
     run_intraday_tests();
     run_delivery_stats_tests();

@@ -11,7 +11,8 @@ extern struct subject *subject_under_test;
 
 void run_intake_tests(void);         /* verdicts, rewards, reversals, the cap */
 void run_callback_tests(void);       /* the sink, paging, outcomes, resend */
-void run_reading_tests(void);        /* reports, lists, objects, erasing, numbers, reopening */
+void run_reading_tests(void);        /* reports, objects, erasing, numbers, reopening */
+void run_list_tests(void);           /* lists of callbacks and of events */
 void run_erasing_tests(void);        /* what comes right behind an erasure */
 void run_intraday_tests(void);       /* how a day goes, and what it is compared by */
 void run_delivery_stats_tests(void); /* attempts, counted by endpoint and account */
@@ -35,5 +36,10 @@ void run_fresh(void (*test)(struct subject *s), const char *name);
 
 /* The verdict on one item, submitted alone at BASE_MS. */
 struct verdict submit_one(struct subject *s, struct candidate c);
+/* Accepted events of both partners, of most types, live and test, some of days before. */
+void submit_traffic(struct subject *s);
+/* The EventIds of a list, and `+` if there are more; until the next call. Defaults: account A, no
+ * limit. */
+const char *list_text(struct subject *s, struct callback_list l);
 /* The callback's row, or a zeroed one; texts live until the subject's next call of this. */
 struct callback_row row_of(struct subject *s, uint32_t account_no, const char *event_id);

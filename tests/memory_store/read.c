@@ -193,10 +193,13 @@ void memory_list_callbacks(struct store *s, struct callback_list *l)
     l->rows = arena_alloc(&l->arena, l->limit * sizeof *l->rows);
     l->count = 0;
     l->more = false;
+    int64_t place_ms = 0;
     pthread_mutex_lock(&m->lock);
     for (size_t i = 0; i < m->count; i++) {
         bool newest_first = l->order == LIST_NEWEST_FIRST;
         const struct entry *e = m->entries[newest_first ? m->count - 1 - i : i];
+        if (e->event.account_no == l->account_no && e->event.event_no == l->after_event_no)
+            place_ms = e->event.accepted_ms;
         if (!is_listed(l, e))
             continue;
         if (l->count == l->limit) {
@@ -216,7 +219,7 @@ void memory_list_callbacks(struct store *s, struct callback_list *l)
         }
     }
     pthread_mutex_unlock(&m->lock);
-    l->status = STORE_OK;
+    l->status = callback_list_is_foreign(l, place_ms) ? STORE_FOREIGN : STORE_OK;
     executor_post(l->reply_to, &l->done);
 }
 

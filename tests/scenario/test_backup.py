@@ -64,6 +64,45 @@ def test_a_copy_of_a_daemon_in_use_is_restored(tmp_path):
         receiver.close()
 
 
+@pytest.mark.sqlite("postbackd backup")
+def test_a_place_in_the_feed_from_before_a_restore_skips_nothing(tmp_path):
+    """It answers with nothing until its number belongs to another reward, and then says what to do."""
+    env = {"POSTBACKD_MASTER_KEY": MASTER_KEY}
+    first = Daemon(tmp_path / "first", env=env).start()
+    account = Account(first)
+    path = tmp_path / "copy.db"
+
+    def feed(d, after=None):
+        query = {"partnerId": account.partner_id, **({"after": after} if after else {})}
+        return d.api().get("/api/v1/rewards", query=query)
+
+    first.api().events([account.event("kept-%d" % i) for i in range(10)])
+    kept = feed(first).json["Next"]
+    assert backup(first, path).returncode == 0
+    first.api().events([account.event("lost-%d" % i) for i in range(3)])
+    place = feed(first).json["Next"]
+    assert feed(first, place).json == {"Items": [], "Next": place}
+    first.stop()
+
+    store = tmp_path / "second" / "store"
+    store.mkdir(parents=True)
+    path.rename(store / "postbackd.db")
+    second = Daemon(tmp_path / "second", env=env).start()
+    try:
+        assert feed(second, kept).json == {"Items": [], "Next": kept}
+        second.api().events([account.event("again-%d" % i) for i in range(2)])
+        assert feed(second, place).json == {"Items": [], "Next": place}
+        assert len(feed(second, kept).json["Items"]) == 2
+        second.api().events([account.event("again-2")])
+        for more in "", "&format=csv", "&appId=" + account.app_id:
+            answer = second.api().get("/api/v1/rewards?partnerId=%s&after=%s%s" % (account.partner_id, place, more))
+            assert (answer.status, answer.json["errors"][0].get("Parameter")) == (400, "after"), answer
+            assert "restored" in answer.text, answer
+        assert len(feed(second).json["Items"]) == 13
+    finally:
+        second.stop()
+
+
 @pytest.mark.sqlite("its file")
 def test_a_page_that_the_disk_has_changed_is_said(tmp_path):
     """Of a daemon that is not running: beside one, the page may be read from the WAL instead."""

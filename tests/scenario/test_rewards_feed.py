@@ -1,6 +1,7 @@
 """The rewards feed as a topic of Kafka (docs/operators/kafka.md): each reward once, in the order of the feed."""
 import json
 import re
+import shutil
 import time
 
 import pytest
@@ -121,6 +122,39 @@ def test_every_reward_is_written_once_in_its_order(tmp_path, broker):
     finally:
         d.stop()
         receiver.close()
+
+
+@pytest.mark.sqlite("its directory")
+def test_after_a_restore_a_partner_s_rewards_are_written_again(tmp_path, broker):
+    d = Daemon(tmp_path, "--reads-per-minute", "1000000", *options(tmp_path, broker)).start()
+    try:
+        account, other = Account(d), Account(d)
+        report(d, account, "kept", 5)
+        report(d, other, "kept", 2)
+        wait_written(broker, d, account)
+        wait_written(broker, d, other)
+        assert d.stop() == 0
+        shutil.copytree(tmp_path / "store", tmp_path / "saved")
+        d.start()
+        report(d, account, "lost", 1)
+        wait_written(broker, d, account)
+        assert d.stop() == 0
+        shutil.rmtree(tmp_path / "store")
+        (tmp_path / "saved").rename(tmp_path / "store")
+        d.start()
+        report(d, account, "after", 2)
+        wanted = ids(feed(d, account))
+        assert len(wanted) == 7
+        eventually(lambda: len(committed_behind(broker, account, 6)) >= 7, 60, 0.2)
+        assert ids(committed_behind(broker, account, 6)) == wanted
+        assert re.search(r'"rewards_feed_begins_again".*"%s"' % account.partner_id, d.log_text())
+        assert len(written(broker, other.partner_id)) == 2 and number(d, "total") == 7
+    finally:
+        d.stop()
+
+
+def committed_behind(broker, account, count):
+    return written(broker, account.partner_id)[count:]
 
 
 def test_a_kill_goes_on_behind_the_last_cursor(tmp_path, broker):

@@ -25,6 +25,27 @@ static void cursors_come_back_and_are_bound_to_their_account(void)
     buf_free(&text);
 }
 
+static void cursors_of_the_feed_say_when_their_event_was_accepted(void)
+{
+    struct buf text = {0};
+    struct feed_place place = {1234567890123u, -1}, found = {0};
+    uint64_t no = 0;
+    feed_cursor_print(&text, 7, &place);
+    CHECK(feed_cursor_parse(buf_str(&text), 7, &found));
+    CHECK_EQ_UINT(found.event_no, place.event_no);
+    CHECK_EQ_INT(found.accepted_ms, -1);
+    CHECK(!feed_cursor_parse(buf_str(&text), 8, &found));
+    CHECK(!cursor_parse(buf_str(&text), 7, &no));
+    text.p[3] = text.p[3] == 'A' ? 'B' : 'A';
+    CHECK(!feed_cursor_parse(buf_str(&text), 7, &found));
+    buf_clear(&text);
+    cursor_print(&text, 7, 5); /* what partners have saved before these */
+    CHECK(feed_cursor_parse(buf_str(&text), 7, &found));
+    CHECK_EQ_UINT(found.event_no, 5);
+    CHECK_EQ_INT(found.accepted_ms, 0);
+    buf_free(&text);
+}
+
 static void cursors_of_days_come_back_and_are_bound_to_their_account(void)
 {
     struct buf text = {0};
@@ -283,6 +304,7 @@ int main(void)
     RUN(others_have_their_turn_between_slices);
     RUN(headers_are_shown_by_name_and_bounded);
     RUN(cursors_come_back_and_are_bound_to_their_account);
+    RUN(cursors_of_the_feed_say_when_their_event_was_accepted);
     RUN(cursors_of_days_come_back_and_are_bound_to_their_account);
     RUN(decodes_percent_strictly);
     RUN(limits_each_key_by_itself);

@@ -407,6 +407,26 @@ static enum pg_fate search_places(struct pg *pg, struct callback_list *l,
     return fate;
 }
 
+/* In the snapshot of the list. */
+static enum pg_fate check_place(struct pg *pg, struct callback_list *l)
+{
+    l->status = STORE_OK;
+    if (!l->after_accepted_ms)
+        return PG_OK;
+    args_int(pg_args(pg), PG_INT4, l->account_no);
+    args_int(&pg->args, PG_INT8, (int64_t)l->after_event_no);
+    int at = pg_query(pg, "SELECT accepted_ms FROM event WHERE account_no=$1 AND event_no=$2"
+                          " AND period=(SELECT period FROM account_period WHERE account_no=$1"
+                          " AND first_event_no<=$2 ORDER BY first_event_no DESC LIMIT 1)");
+    enum pg_fate fate = pg_sync(pg);
+    if (fate != PG_OK)
+        return fate;
+    const PGresult *r = pg_result(pg, at);
+    if (callback_list_is_foreign(l, PQntuples(r) ? pg_int(r, 0, 0) : 0))
+        l->status = STORE_FOREIGN;
+    return PG_OK;
+}
+
 static enum pg_fate read_list(struct postgresql_store *s, struct pg *pg, struct callback_list *l,
                               struct arena *arena)
 {
@@ -427,6 +447,8 @@ static enum pg_fate read_list(struct postgresql_store *s, struct pg *pg, struct 
     }
     if (fate == PG_OK && l->attempts)
         fate = read_list_attempts(pg, l);
+    if (fate == PG_OK)
+        fate = check_place(pg, l);
     return fate == PG_OK ? pg_end_read(pg) : fate;
 }
 

@@ -32,6 +32,16 @@ static pg_work work_of(enum request_kind kind)
     }
 }
 
+/* What the read itself has found, where it may be something else than rows. */
+static enum store_status status_found(const struct request *r)
+{
+    switch (r->kind) {
+    case REQUEST_CALLBACK: return ((const struct callback_get *)r->what)->status;
+    case REQUEST_CALLBACKS: return ((const struct callback_list *)r->what)->status;
+    default: return STORE_OK;
+    }
+}
+
 static bool packs_keys(const struct pg_reader *reader)
 {
     return reader->is_scans && reader->number == PG_READERS - 1;
@@ -82,9 +92,7 @@ static void read_all(struct pg_reader *reader)
         enum store_status status = pg_replica_read(reader, r->kind, work, r->what)
                                        ? STORE_OK
                                        : pg_try_read(s, &reader->pg, work, r->what);
-        if (status == STORE_OK && r->kind == REQUEST_CALLBACK)
-            status = ((struct callback_get *)r->what)->status;
-        request_finish(r, status);
+        request_finish(r, status == STORE_OK ? status_found(r) : status);
     }
 }
 

@@ -390,10 +390,24 @@ static enum store_status list_rows(struct event_lookup *l, const struct hash_sec
     return STORE_OK;
 }
 
+/* Called when the rows are listed: where a later event is visible, this one is, too. */
+static bool is_foreign(struct event_lookup *l, const struct callback_list *list)
+{
+    if (!list->after_accepted_ms || list->after_event_no > EVENT_NO_LAST)
+        return false;
+    struct event_row row;
+    bool is_there = lookup_row(l, event_id_of(list->account_no, list->after_event_no), &row);
+    int64_t accepted_ms = is_there ? row.event.accepted_ms : 0;
+    sql_reset(l->row);
+    return callback_list_is_foreign(list, accepted_ms);
+}
+
 enum store_status read_list(struct event_lookup *l, const struct hash_secret *secret, uint64_t id,
                             struct callback_list *list)
 {
     enum store_status status = list_rows(l, secret, id, list);
+    if (is_foreign(l, list))
+        return STORE_FOREIGN;
     if (status == STORE_OK && list->attempts)
         read_list_attempts(l, list);
     return status;
