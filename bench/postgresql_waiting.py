@@ -17,7 +17,7 @@ from common import (BUILD, Daemon, ages, free_port, header, memory_parts, pinned
                     until_arrived, wait_port)
 from database import OTHERS_CORE, Server, sql
 
-# Of a copied event: waits since it was accepted, has never been tried (a row written once).
+# Of a copied event: waits since it was accepted, has never been tried (its row presumes delivery).
 FRESH = {"event_no": "no", "event_id": "md5(no::text||random())", "state": "-1", **dict.fromkeys(
     ("reason", "wait", "manual", "failed_attempts", "slot", "due_ms", "attempts", "counted", "resend_no", "resend_due_ms"), "NULL")}
 

@@ -31,7 +31,7 @@ struct outcome dispatcher_outcome_of(const struct lane *lane, const struct callb
         .account_no = c->account_no,
         .event_no = c->event_no,
         .lane = lane->no,
-        .once = callback_once(c),
+        .presumed = callback_presumed(c),
         .resend_no = c->resend_no,
         .place = c->place,
     };
@@ -250,8 +250,8 @@ void dispatcher_record(struct dispatcher *d, const struct outcome *outcome)
         o->fence = dispatcher_find(d, o->lane)->fence;
     if (o->has_attempt)
         attempt_keep(&o->attempt, &b->arena);
-    if (o->once.due_ms)
-        o->once.event_id = arena_str(&b->arena, o->once.event_id);
+    if (o->presumed.due_ms)
+        o->presumed.event_id = arena_str(&b->arena, o->presumed.event_id);
     if (b->count >= DISPATCHER_OUTCOMES)
         dispatcher_submit(d);
 }

@@ -52,12 +52,12 @@ struct callback *callback_new(const struct event *e, const struct callback_life 
     return c;
 }
 
-struct outcome_once callback_once(const struct callback *c)
+struct outcome_presumed callback_presumed(const struct callback *c)
 {
-    if (!c->once_due_ms)
-        return (struct outcome_once){0};
-    return (struct outcome_once){
-        .due_ms = c->once_due_ms,
+    if (!c->presumed_due_ms)
+        return (struct outcome_presumed){0};
+    return (struct outcome_presumed){
+        .due_ms = c->presumed_due_ms,
         .type = c->type,
         .is_test = c->is_test,
         .occurred_ms = c->occurred_ms,

@@ -22,9 +22,9 @@ struct callback {
     uint64_t original_no; /* a reversal's original; 0: none */
     int64_t occurred_ms, accepted_ms;
     int64_t revenue_micros, reward_micros;
-    /* set by PostgreSQL: the event's row is written once (postgresql/pg_row.h), and this is when
+    /* set by PostgreSQL: the event's row presumes delivery (postgresql/pg_row.h), and this is when
      * the callback is due; 0: another row says how it stands */
-    int64_t once_due_ms;
+    int64_t presumed_due_ms;
     /* set by a shared store: nodes/handoff.h decides whether it is still owed */
     struct handoff_stamp stamp;
     /* as in struct event; they are part of this allocation */
@@ -46,4 +46,4 @@ struct callback {
 struct callback *callback_new(const struct event *e, const struct callback_life *life);
 void callback_free(struct callback *c);
 /* For the outcome; the text borrows from the callback. */
-struct outcome_once callback_once(const struct callback *c);
+struct outcome_presumed callback_presumed(const struct callback *c);

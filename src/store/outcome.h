@@ -27,10 +27,10 @@ void attempt_erase(struct attempt *a);
 /* Copies the attempt's texts into the arena. */
 void attempt_keep(struct attempt *a, struct arena *arena);
 
-/* Of a callback whose event's row is written once (postgresql/pg_row.h): what that row says, so
+/* Of a callback whose row presumes delivery (postgresql/pg_row.h): what that row says, so
  * that its first delivery is recorded without reading it. */
-struct outcome_once {
-    int64_t due_ms; /* as in struct callback; 0: the row is not written once, and the rest is 0 */
+struct outcome_presumed {
+    int64_t due_ms; /* as in struct callback; 0: the row does not, and the rest is 0 */
     enum event_type type;
     bool is_test;
     int64_t occurred_ms, accepted_ms, revenue_micros, reward_micros;
@@ -48,7 +48,7 @@ struct outcome {
     uint64_t event_no;
     lane_no lane;
     uint64_t resend_no;
-    struct outcome_once once;
+    struct outcome_presumed presumed;
     int64_t fence; /* the fence of the lane's shard when the lane was created (store/leases.h) */
     /* result: the shard has another fence now, and nothing of the outcome is stored */
     bool refused;

@@ -60,12 +60,12 @@ static void subject_post(struct executor *executor, struct task *task)
     pthread_mutex_unlock(&s->lock);
 }
 
-static void keep_once(struct subject *s, const struct callback *c)
+static void keep_presumed(struct subject *s, const struct callback *c)
 {
-    struct outcome_once what = callback_once(c);
-    what.event_id = arena_str(&s->once_texts, what.event_id);
-    *ARRAY_PUSH(s->once, s->once_count, s->once_capacity) =
-        (struct owed_once){c->account_no, c->event_no, what};
+    struct outcome_presumed what = callback_presumed(c);
+    what.event_id = arena_str(&s->presumed_texts, what.event_id);
+    *ARRAY_PUSH(s->presumed, s->presumed_count, s->presumed_capacity) =
+        (struct owed_presumed){c->account_no, c->event_no, what};
 }
 
 static void subject_owed(struct owed_sink *sink, struct callback **callbacks, size_t count)
@@ -73,8 +73,8 @@ static void subject_owed(struct owed_sink *sink, struct callback **callbacks, si
     struct subject *s = CONTAINER_OF(sink, struct subject, sink);
     pthread_mutex_lock(&s->lock);
     for (size_t i = 0; i < count; i++)
-        if (callbacks[i]->once_due_ms)
-            keep_once(s, callbacks[i]);
+        if (callbacks[i]->presumed_due_ms)
+            keep_presumed(s, callbacks[i]);
     s->owed = xgrow(s->owed, &s->owed_capacity, s->owed_count + count, sizeof(struct callback *));
     memcpy(s->owed + s->owed_count, callbacks, count * sizeof(struct callback *));
     s->owed_count += count;
@@ -97,9 +97,9 @@ bool subject_open_unstarted(struct subject *s, struct test_env *env)
     s->first = s->last = NULL;
     s->owed = NULL;
     s->owed_count = s->owed_capacity = 0;
-    s->once = NULL;
-    s->once_count = s->once_capacity = 0;
-    s->once_texts = (struct arena){0};
+    s->presumed = NULL;
+    s->presumed_count = s->presumed_capacity = 0;
+    s->presumed_texts = (struct arena){0};
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->changed, NULL);
     s->store = s->open(s);
@@ -127,8 +127,8 @@ void subject_close(struct subject *s)
     store_close(s->store);
     s->store = NULL;
     drop_owed(s);
-    free(s->once);
-    arena_free(&s->once_texts);
+    free(s->presumed);
+    arena_free(&s->presumed_texts);
     pthread_mutex_destroy(&s->lock);
     pthread_cond_destroy(&s->changed);
     if (s->clean)
@@ -302,13 +302,13 @@ void accept_at(struct subject *s, struct candidate c, int64_t occurred_ms, int64
     CHECK_EQ_INT(v.kind, VERDICT_ACCEPTED);
 }
 
-static struct outcome_once find_once(struct subject *s, const struct outcome *o)
+static struct outcome_presumed find_presumed(struct subject *s, const struct outcome *o)
 {
-    struct outcome_once found = {0};
+    struct outcome_presumed found = {0};
     pthread_mutex_lock(&s->lock);
-    for (size_t i = 0; i < s->once_count; i++)
-        if (s->once[i].account_no == o->account_no && s->once[i].event_no == o->event_no)
-            found = s->once[i].what;
+    for (size_t i = 0; i < s->presumed_count; i++)
+        if (s->presumed[i].account_no == o->account_no && s->presumed[i].event_no == o->event_no)
+            found = s->presumed[i].what;
     pthread_mutex_unlock(&s->lock);
     return found;
 }
@@ -320,7 +320,7 @@ enum store_status subject_record(struct subject *s, const struct outcome *items,
     memcpy(b.items, items, count * sizeof *b.items);
     for (size_t i = 0; i < count; i++)
         if (b.items[i].event_no % 2)
-            b.items[i].once = find_once(s, &b.items[i]);
+            b.items[i].presumed = find_presumed(s, &b.items[i]);
     for (size_t i = 0; i < count; i++)
         b.items[i].fence = leases_fence(store_leases(s->store), b.items[i].lane);
     ASK(store_record, s, &b);

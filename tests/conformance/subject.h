@@ -47,14 +47,14 @@ struct subject {
     const struct task *awaited; /* by subject_wait: nobody is woken for others */
     struct callback **owed;     /* what the sink was given and nobody has taken */
     size_t owed_count, owed_capacity;
-    /* what the sink was given of events whose rows are written once (store/outcome.h) */
-    struct owed_once {
+    /* what the sink was given of events whose rows presume delivery (store/outcome.h) */
+    struct owed_presumed {
         uint32_t account_no;
         uint64_t event_no;
-        struct outcome_once what; /* its text is in the arena */
-    } * once;
-    size_t once_count, once_capacity;
-    struct arena once_texts;
+        struct outcome_presumed what; /* its text is in the arena */
+    } * presumed;
+    size_t presumed_count, presumed_capacity;
+    struct arena presumed_texts;
 };
 
 void subject_open(struct subject *s, struct test_env *env); /* opens and starts; fails loudly */
@@ -82,8 +82,8 @@ struct intake_batch *subject_make_batch(struct subject *s, const struct candidat
 void free_batch(struct intake_batch *batch);
 /* The store must accept it. */
 void accept_at(struct subject *s, struct candidate c, int64_t occurred_ms, int64_t received_ms);
-/* Of each second event that is written once the outcome says so, as if the callback that the sink
- * was given had been sent; of the others it does not, so that the store reads the row. */
+/* Of each second event whose row presumes delivery the outcome says so, as if the callback that the
+ * sink was given had been sent; of the others it does not, so that the store reads the row. */
 enum store_status subject_record(struct subject *s, const struct outcome *items, size_t count);
 void subject_page(struct subject *s, struct due_page *page); /* the caller drops page->items */
 void subject_start_page(struct subject *s, struct due_page *page);  /* subject_wait its done */

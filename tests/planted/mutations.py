@@ -345,33 +345,33 @@ plant("one_refusal_refuses_all", "fences", "a refused outcome takes its batch al
 plant("repeated_attempt_taken_for_new", "fences", "the database refuses an attempt that is recorded again",
       "src/store/postgresql/outcomes.c", "attempts >= d.attempt ||", "attempts < 0 ||",
       ON_POSTGRESQL)
-ONCE = "postgresql test_written_once.py::"
-plant("erasure_passes_a_first_delivery", "written once", "an erasure does not wait for an outcome that holds no event",
-      "src/store/postgresql/commands.c", '" FOR UPDATE OF w"', '""', ONCE + "test_an_erasure_and_the_outcome_of_the_first_attempt_at_once")
-plant("original_known_without_a_lock", "written once", "a reversal is held back by an original that has been delivered meanwhile",
+PRESUMED = "postgresql test_presumed_delivered.py::"
+plant("erasure_passes_a_first_delivery", "presumed delivered", "an erasure does not wait for an outcome that holds no event",
+      "src/store/postgresql/commands.c", '" FOR UPDATE OF w"', '""', PRESUMED + "test_an_erasure_and_the_outcome_of_the_first_attempt_at_once")
+plant("original_known_without_a_lock", "presumed delivered", "a reversal is held back by an original that has been delivered meanwhile",
       "src/store/postgresql/fetch_rows.c", "return locks ? lock_first_attempts(pg, ret, lock) : PG_OK;",
       "return locks && lock == FETCH_UNLOCKED ? lock_first_attempts(pg, ret, lock) : PG_OK;",
-      ONCE + "test_a_reversal_and_the_outcome_of_its_original_at_once")
-plant("row_says_less_than_the_outcome", "written once", "a callback that failed first looks delivered at the first attempt",
-      "src/store/postgresql/row_changes.c", "if (row->once && now->life.state == CALLBACK_DELIVERED && pg_row_is_once(e, now))",
-      "if (row->once && now->life.state != CALLBACK_PENDING)", ON_POSTGRESQL)
-plant("first_delivery_without_money", "written once", "the books of what is recorded without reading its row lack its amounts",
-      "src/store/postgresql/pg_row.c", ".reward_micros = o->once.reward_micros,", ".reward_micros = 0,", ON_POSTGRESQL)
-plant("first_delivery_of_no_type", "written once", "a reversal stays held back when its original's row is not read",
-      "src/store/postgresql/pg_row.c", ".type = o->once.type,", ".type = EVENT_SURVEY_COMPLETED,", ON_POSTGRESQL)
-plant("own_callback_handed_out_again", "written once", "what another node accepted under the number of a failed try is sent twice",
+      PRESUMED + "test_a_reversal_and_the_outcome_of_its_original_at_once")
+plant("row_says_less_than_the_outcome", "presumed delivered", "a callback that failed first looks delivered at the first attempt",
+      "src/store/postgresql/row_changes.c", "if (row->presumed && now->life.state == CALLBACK_DELIVERED && pg_row_may_presume(e, now))",
+      "if (row->presumed && now->life.state != CALLBACK_PENDING)", ON_POSTGRESQL)
+plant("first_delivery_without_money", "presumed delivered", "the books of what is recorded without reading its row lack its amounts",
+      "src/store/postgresql/pg_row.c", ".reward_micros = o->presumed.reward_micros,", ".reward_micros = 0,", ON_POSTGRESQL)
+plant("first_delivery_of_no_type", "presumed delivered", "a reversal stays held back when its original's row is not read",
+      "src/store/postgresql/pg_row.c", ".type = o->presumed.type,", ".type = EVENT_SURVEY_COMPLETED,", ON_POSTGRESQL)
+plant("own_callback_handed_out_again", "presumed delivered", "what another node accepted under the number of a failed try is sent twice",
       "src/store/postgresql/transaction_retry.c", "writer->unknown ? HANDOFF_FENCE_UNKNOWN : 0", "0",
       "postgresql test_doubt.py::test_what_another_node_has_accepted_meanwhile_is_sent_once")
-plant("first_delivery_of_no_age", "written once", "what is recorded without reading its row looks final late",
-      "src/store/postgresql/pg_row.c", ".accepted_ms = o->once.accepted_ms,", ".accepted_ms = 0,",
-      ONCE + "test_a_delivery_leaves_the_row_as_it_is")
-plant("usual_row_with_a_cap", "written once", "a payment that the cap counts is stored as one that it does not",
+plant("first_delivery_of_no_age", "presumed delivered", "what is recorded without reading its row looks final late",
+      "src/store/postgresql/pg_row.c", ".accepted_ms = o->presumed.accepted_ms,", ".accepted_ms = 0,",
+      PRESUMED + "test_a_delivery_leaves_the_row_as_it_is")
+plant("usual_row_with_a_cap", "presumed delivered", "a payment that the cap counts is stored as one that it does not",
       "src/store/postgresql/pg_row.c", "!e->cap && !e->reason_skipped;", "!e->reason_skipped;",
       ON_POSTGRESQL)
-plant("period_begins_unsaid", "written once", "an account's second period has no first number",
+plant("period_begins_unsaid", "presumed delivered", "an account's second period has no first number",
       "src/store/postgresql/intake_write.c", "if (!item->begins_period)",
       "if (!item->begins_period || item->event.event_no > 1)", ON_POSTGRESQL)
-plant("repeated_attempts_count_twice", "written once", "attempts that are recorded again count again",
+plant("repeated_attempts_count_twice", "presumed delivered", "attempts that are recorded again count again",
       "src/store/postgresql/outcomes.c", "        if (!rec->is_repeated)\n            delivery_stats_rows_count(",
       "            delivery_stats_rows_count(", ON_POSTGRESQL)
 N = "src/store/postgresql/nodes.c"

@@ -40,7 +40,7 @@ class Taken:
         check_all(self.daemon, self.account, receiver, self.ids)
         assert sorted(receiver.ids()) == sorted(self.ids)  # none was sent twice
         assert sql(database, "SELECT state,attempts,count(*) FROM event GROUP BY 1,2") == \
-            "-1||%d" % len(self.ids)  # written once: delivered at the first attempt,
+            "-1||%d" % len(self.ids)  # presumed delivered, at the first attempt,
         assert sql(database, "SELECT count(*) FROM waiting") == "0"  # if none waits
         assert int(sql(database, "SELECT count(*) FROM attempt")) == len(self.ids)
         # It was refused, and not away; nor in doubt, as then it would be done until it is done.

@@ -115,17 +115,17 @@ static void write_books(struct postgresql_target *t, const struct copy_chunk *c)
 
 /* --- events ----------------------------------------------------------------------------------- */
 
-static bool is_once(const struct copied_event *e)
+static bool is_presumed(const struct copied_event *e)
 {
-    return pg_row_is_once(&e->event,
-                          &(struct row_callback){.life = e->life, .counted = e->counted});
+    return pg_row_may_presume(&e->event,
+                              &(struct row_callback){.life = e->life, .counted = e->counted});
 }
 
 static void add_event(struct pg_column *to, const struct copied_event *from)
 {
-    bool once = is_once(from);
-    struct callback_life life = once ? (struct callback_life){0} : from->life;
-    struct pg_column *c = rows_add_first(to, &from->event, from->period, &from->life, once);
+    bool presumed = is_presumed(from);
+    struct callback_life life = presumed ? (struct callback_life){0} : from->life;
+    struct pg_column *c = rows_add_first(to, &from->event, from->period, &from->life, presumed);
     column_int_or_null(c++, life.manual);
     column_int_or_null(c++, life.place.failed_attempts);
     column_int_or_null(c++, life.place.slot);
@@ -247,7 +247,7 @@ static void write_waiting_and_totals(struct postgresql_target *t, const struct c
         struct row_callback delivered = {.life.state = CALLBACK_DELIVERED};
         struct row_callback dead = {.life.state = CALLBACK_DEAD};
         if (e->life.wait != WAIT_NOT)
-            changes_wait(ch, &e->event, e->period, &e->life, is_once(e));
+            changes_wait(ch, &e->event, e->period, &e->life, is_presumed(e));
         if (e->event.body.p && e->final_late_day != 0)
             changes_note_final_late(ch, e->event.account_no, e->period, e->final_late_day);
         if (e->life.state == CALLBACK_PENDING)

@@ -121,7 +121,7 @@ static enum pg_fate lock_first_attempts(struct pg *pg, const struct fetched *f,
     table_begin(&t, "lilll");
     for (size_t i = 0; i < f->count; i++) {
         const struct event *e = &f->rows[i].event;
-        if (!f->rows[i].once || f->rows[i].callback.life.state != CALLBACK_PENDING)
+        if (!f->rows[i].presumed || f->rows[i].callback.life.state != CALLBACK_PENDING)
             continue;
         column_int(&t.columns[0], (int64_t)i);
         column_int(&t.columns[1], e->account_no);
@@ -141,7 +141,7 @@ static enum pg_fate lock_first_attempts(struct pg *pg, const struct fetched *f,
         fate = pg_sync(pg);
         for (int i = 0; fate == PG_OK && i < PQntuples(pg_result(pg, at)); i++)
             if (pg_int(pg_result(pg, at), i, 1))
-                pg_row_deliver_once(&f->rows[pg_int(pg_result(pg, at), i, 0)]);
+                pg_row_deliver_presumed(&f->rows[pg_int(pg_result(pg, at), i, 0)]);
     }
     table_free(&t);
     return fate;

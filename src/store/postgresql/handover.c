@@ -165,7 +165,7 @@ static bool take_carried(struct heard *h, const PGresult *r, int row)
         e.lane = lane_kind_of(lane);
         e.state = CALLBACK_PENDING;
         struct callback_life life = life_accept(&e, NULL);
-        /* a row carries new callbacks that are due: their events' rows are written once */
+        /* a row carries new callbacks that are due: their events' rows presume delivery */
         struct callback *c = pg_callback_new(&e, &life, true);
         c->stamp = (struct handoff_stamp){pg_int(r, row, HEARD_FENCE), h->last->since_mono_ms};
         owe(h, c);

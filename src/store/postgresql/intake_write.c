@@ -39,8 +39,8 @@ static void write_events(struct pg_intake *in, bool usual)
     rows_insert_begin(t, usual);
     for (size_t i = 0; i < in->count; i++) {
         const struct intake_item *item = &in->items[i];
-        if (item->accepted && row_is_usual(&item->event, &item->life, item->once) == usual)
-            rows_insert_add(t, &item->event, item->period, &item->life, item->once, usual);
+        if (item->accepted && row_is_usual(&item->event, &item->life, item->presumed) == usual)
+            rows_insert_add(t, &item->event, item->period, &item->life, item->presumed, usual);
     }
     rows_insert_send(in->pg, t, usual);
 }
@@ -286,12 +286,12 @@ static void write_callbacks(struct pg_intake *in, struct intake_item *const *acc
         books_owe(&ch->books, e, e->state);
         if (item->life.wait == WAIT_NOT)
             continue;
-        changes_wait(ch, e, item->period, &item->life, item->once);
+        changes_wait(ch, e, item->period, &item->life, item->presumed);
         changes_pending(ch, e->account_no, 1);
         if (item->life.wait != WAIT_DUE)
             continue;
         if (leases_have(&in->s->nodes.leases, lane_of(e->app_no, e->lane)))
-            pg_writer_owe(in->writer, pg_callback_new(e, &item->life, item->once));
+            pg_writer_owe(in->writer, pg_callback_new(e, &item->life, item->presumed));
         else
             elsewhere[elsewhere_count++] = e;
     }

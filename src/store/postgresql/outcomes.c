@@ -213,11 +213,11 @@ static int by_callback(const void *a, const void *b)
     return (x->event_no > y->event_no) - (x->event_no < y->event_no);
 }
 
-/* True if the callback's row was written once when it was handed out, and says the same as the
+/* True if the callback's row presumed delivery when it was handed out, and says the same as the
  * outcome (pg_row.h). */
 static bool is_first_delivery(const struct outcome *o)
 {
-    return o->once.due_ms && o->has_attempt && o->attempt.number == 1 &&
+    return o->presumed.due_ms && o->has_attempt && o->attempt.number == 1 &&
            o->state == CALLBACK_DELIVERED && o->reason == REASON_NONE && o->resend_no == 0;
 }
 
@@ -226,7 +226,7 @@ static struct fetch_key key_of(const struct outcome *o)
     return (struct fetch_key){o->account_no, o->event_no, FETCH_PERIOD_UNKNOWN};
 }
 
-/* Deletes the rows of `waiting` of callbacks whose events' rows are written once. Those need not be
+/* Deletes the rows of `waiting` of callbacks whose events' rows presume delivery. Those need not be
  * read: the outcome tells what they say, and nobody changes such a callback without its row of
  * `waiting`. Callbacks that have changed since they were handed out are not among the result.
  * firsts: ordered by callback. */
@@ -238,14 +238,14 @@ static enum pg_fate take_waiting(struct outcomes_recording *rec, struct outcome 
     for (size_t i = 0; i < count; i++) {
         column_int(&t->columns[0], firsts[i]->account_no);
         column_int(&t->columns[1], (int64_t)firsts[i]->lane);
-        column_int(&t->columns[2], firsts[i]->once.due_ms);
+        column_int(&t->columns[2], firsts[i]->presumed.due_ms);
         column_int(&t->columns[3], (int64_t)firsts[i]->event_no);
     }
     args_table(pg_args(rec->pg), t);
     int at = pg_query_prepared(
         rec->pg, "DELETE FROM waiting w USING unnest($1,$2,$3,$4) AS u(a,l,d,n)"
                  " WHERE w.account_no=u.a AND w.lane=u.l AND w.due_ms=u.d AND w.event_no=u.n"
-                 " AND w.once RETURNING w.account_no,w.event_no,w.period");
+                 " AND w.presumed RETURNING w.account_no,w.event_no,w.period");
     enum pg_fate fate = pg_sync(rec->pg);
     if (fate != PG_OK)
         return fate;

@@ -196,7 +196,7 @@ static void accept(struct pg_intake *in, struct intake_item *item,
     payload_fix(e, item->c, &in->body);
     e->body = arena_str(in->arena, e->body);
     item->life = life_accept(e, original->life);
-    item->once = pg_row_is_once(e, &(struct row_callback){.life = item->life});
+    item->presumed = pg_row_may_presume(e, &(struct row_callback){.life = item->life});
     if (e->type == EVENT_SURVEY_STARTED)
         note_start(in, item);
     pg_intake_chain(&in->by_key, spread(e->key.hi, e->key.lo), index, &item->next_key);

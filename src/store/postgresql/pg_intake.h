@@ -41,7 +41,7 @@ struct intake_item {
     bool accepted;
     bool own; /* accepted by an earlier try of this group whose commit was in doubt */
     struct callback_life life; /* of its callback, if accepted */
-    bool once;                 /* its row is written once (pg_row.h) */
+    bool presumed;             /* its row presumes delivery (pg_row.h) */
     int32_t period;
     bool begins_period;                 /* it is the first of its account in its period */
     bool first_start, first_live_start; /* of its panelist, at its client on its day */

@@ -147,7 +147,7 @@ enum pg_fate pg_read_callback(struct postgresql_store *s, struct pg *pg, void *c
 /* What is older than all that waits needs no look at `waiting`. */
 /* clang-format off */
 #define IS_UNDELIVERED                                                                             \
-    "(e.state NOT IN(3," ROW_SQL(ROW_STATE_ONCE) ") OR e.state=" ROW_SQL(ROW_STATE_ONCE)           \
+    "(e.state NOT IN(3," ROW_SQL(ROW_STATE_PRESUMED) ") OR e.state=" ROW_SQL(ROW_STATE_PRESUMED)           \
     " AND e.accepted_ms>=(SELECT min(w.accepted_ms) FROM waiting w WHERE w.account_no=$1"          \
     " AND w.pending) AND " ROW_WAITS ")"
 /* clang-format on */
@@ -162,7 +162,7 @@ static void add_state(struct buf *sql, const struct callback_list *l)
         buf_printf(sql, " AND " ROW_STATE "=%d AND e.event_no<>ALL($11)", CALLBACK_PENDING);
     else if (l->state == CALLBACK_DELIVERED)
         buf_add_c(sql, " AND " ROW_IS_DELIVERED);
-    else if (l->state) /* never that of a row written once */
+    else if (l->state) /* never that of a row that presumes delivery */
         buf_printf(sql, " AND e.state=%d", (int)l->state);
     if (l->undelivered)
         buf_add_c(sql, " AND " IS_UNDELIVERED);

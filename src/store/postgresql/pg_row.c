@@ -15,8 +15,8 @@ static unsigned counted_by_state(enum callback_state state)
                                        : 0;
 }
 
-/* The callback of a row written once: delivered by the first attempt, or due for it. */
-static struct callback_life life_once(const struct event *e, bool is_delivered, int64_t due_ms)
+/* The callback of a row that presumes delivery: delivered by the first attempt, or due for it. */
+static struct callback_life presumed_life(const struct event *e, bool is_delivered, int64_t due_ms)
 {
     struct callback_life life = {.lane = lane_of(e->app_no, e->lane)};
     life.state = is_delivered ? CALLBACK_DELIVERED : CALLBACK_PENDING;
@@ -58,7 +58,7 @@ void pg_row_read(const PGresult *r, int at, struct pg_row *ret)
     e->signature_offset = (uint16_t)pg_int(r, at, c++);
     e->cap = (enum cap_part)pg_int(r, at, c++);
     s->life.lane = lane_of(e->app_no, e->lane);
-    ret->once = pg_int(r, at, c++) != 0;
+    ret->presumed = pg_int(r, at, c++) != 0;
     e->state = s->life.state = (enum callback_state)pg_int(r, at, c++);
     e->reason_skipped = s->life.reason = (enum callback_reason)pg_int(r, at, c++);
     s->life.wait = (enum callback_wait)pg_int(r, at, c++);
@@ -77,8 +77,8 @@ void pg_row_read(const PGresult *r, int at, struct pg_row *ret)
     ret->erased = e->is_erased = pg_int(r, at, c++) != 0;
     ret->packed_body = pg_str(r, at, c);
     int64_t due_ms = s->life.place.due_ms ? s->life.place.due_ms : e->accepted_ms;
-    if (ret->once)
-        s->life = life_once(e, e->state == CALLBACK_DELIVERED, due_ms);
+    if (ret->presumed)
+        s->life = presumed_life(e, e->state == CALLBACK_DELIVERED, due_ms);
 }
 
 void pg_row_take(const struct outcome *o, int32_t period, struct pg_row *ret)
@@ -88,23 +88,23 @@ void pg_row_take(const struct outcome *o, int32_t period, struct pg_row *ret)
         .event_no = o->event_no,
         .app_no = lane_app_no(o->lane),
         .lane = lane_kind_of(o->lane),
-        .type = o->once.type,
-        .is_test = o->once.is_test,
-        .occurred_ms = o->once.occurred_ms,
-        .accepted_ms = o->once.accepted_ms,
-        .revenue_micros = o->once.revenue_micros,
-        .reward_micros = o->once.reward_micros,
-        .event_id = o->once.event_id,
+        .type = o->presumed.type,
+        .is_test = o->presumed.is_test,
+        .occurred_ms = o->presumed.occurred_ms,
+        .accepted_ms = o->presumed.accepted_ms,
+        .revenue_micros = o->presumed.revenue_micros,
+        .reward_micros = o->presumed.reward_micros,
+        .event_id = o->presumed.event_id,
         .state = CALLBACK_PENDING,
     };
-    *ret = (struct pg_row){.event = e, .period = period, .once = true, .taken = true};
-    ret->callback.life = life_once(&e, false, o->once.due_ms);
+    *ret = (struct pg_row){.event = e, .period = period, .presumed = true, .taken = true};
+    ret->callback.life = presumed_life(&e, false, o->presumed.due_ms);
 }
 
-void pg_row_deliver_once(struct pg_row *row)
+void pg_row_deliver_presumed(struct pg_row *row)
 {
     row->event.state = CALLBACK_DELIVERED;
-    row->callback.life = life_once(&row->event, true, 0);
+    row->callback.life = presumed_life(&row->event, true, 0);
     row->callback.counted = counted_by_state(CALLBACK_DELIVERED);
 }
 
@@ -116,24 +116,25 @@ static bool is_same_life(const struct callback_life *a, const struct callback_li
            a->place.due_ms == b->place.due_ms;
 }
 
-bool pg_row_is_once(const struct event *e, const struct row_callback *now)
+bool pg_row_may_presume(const struct event *e, const struct row_callback *now)
 {
     bool is_delivered = now->life.state == CALLBACK_DELIVERED;
-    struct callback_life once = life_once(e, is_delivered, now->life.place.due_ms);
-    return is_same_life(&now->life, &once) && now->resend_last_no == 0 && now->resend.no == 0 &&
+    struct callback_life presumed = presumed_life(e, is_delivered, now->life.place.due_ms);
+    return is_same_life(&now->life, &presumed) && now->resend_last_no == 0 && now->resend.no == 0 &&
            now->counted == counted_by_state(now->life.state);
 }
 
-struct callback *pg_callback_new(const struct event *e, const struct callback_life *life, bool once)
+struct callback *pg_callback_new(const struct event *e, const struct callback_life *life,
+                                 bool presumed)
 {
     struct callback *c = callback_new(e, life);
-    c->once_due_ms = once ? life->place.due_ms : 0;
+    c->presumed_due_ms = presumed ? life->place.due_ms : 0;
     return c;
 }
 
 struct callback *pg_row_callback(const struct pg_row *row)
 {
-    struct callback *c = pg_callback_new(&row->event, &row->callback.life, row->once);
+    struct callback *c = pg_callback_new(&row->event, &row->callback.life, row->presumed);
     c->resend_no = row->callback.resend.no;
     return c;
 }
@@ -213,9 +214,9 @@ void pg_row_show(struct pg_row *row, struct arena *arena, struct callback_row *r
 /* --- new rows --------------------------------------------------------------------------------- */
 
 static struct pg_column *add_usual(struct pg_column *c, const struct event *e, int32_t period,
-                                   const struct callback_life *life, bool once)
+                                   const struct callback_life *life, bool presumed)
 {
-    bool is_due_at_acceptance = once && life->place.due_ms == e->accepted_ms;
+    bool is_due_at_acceptance = presumed && life->place.due_ms == e->accepted_ms;
     column_int(c++, e->account_no);
     column_int(c++, (int64_t)e->event_no);
     column_int(c++, period);
@@ -235,15 +236,15 @@ static struct pg_column *add_usual(struct pg_column *c, const struct event *e, i
     column_str(c++, e->session_id);
     column_str(c++, e->mid);
     column_int_or_null(c++, e->signature_offset);
-    column_int(c++, once ? ROW_STATE_ONCE : (int64_t)e->state);
+    column_int(c++, presumed ? ROW_STATE_PRESUMED : (int64_t)e->state);
     column_int_or_null(c++, is_due_at_acceptance ? 0 : life->place.due_ms);
     return c;
 }
 
 struct pg_column *rows_add_first(struct pg_column *c, const struct event *e, int32_t period,
-                                 const struct callback_life *life, bool once)
+                                 const struct callback_life *life, bool presumed)
 {
-    c = add_usual(c, e, period, life, once);
+    c = add_usual(c, e, period, life, presumed);
     column_int_or_null(c++, e->offer_id);
     column_int_or_null(c++, (int64_t)e->original_no);
     column_str(c++, e->offer_title);
@@ -252,7 +253,7 @@ struct pg_column *rows_add_first(struct pg_column *c, const struct event *e, int
     column_str(c++, e->reason);
     column_int_or_null(c++, e->cap);
     column_int_or_null(c++, e->reason_skipped);
-    column_int_or_null(c++, once ? WAIT_NOT : life->wait);
+    column_int_or_null(c++, presumed ? WAIT_NOT : life->wait);
     return c;
 }
 
@@ -264,9 +265,9 @@ void rows_add_counted(struct pg_column *c, enum callback_state state, unsigned c
         column_int(c, counted);
 }
 
-bool row_is_usual(const struct event *e, const struct callback_life *life, bool once)
+bool row_is_usual(const struct event *e, const struct callback_life *life, bool presumed)
 {
-    return (once || life->wait == WAIT_NOT) && !e->offer_id && !e->original_no &&
+    return (presumed || life->wait == WAIT_NOT) && !e->offer_id && !e->original_no &&
            !e->offer_title.p && !e->offer_goal_id.p && !e->original_reward_id.p && !e->reason.p &&
            !e->cap && !e->reason_skipped;
 }
@@ -277,10 +278,10 @@ void rows_insert_begin(struct pg_table *t, bool usual)
 }
 
 void rows_insert_add(struct pg_table *t, const struct event *e, int32_t period,
-                     const struct callback_life *life, bool once, bool usual)
+                     const struct callback_life *life, bool presumed, bool usual)
 {
-    struct pg_column *c = usual ? add_usual(t->columns, e, period, life, once)
-                                : rows_add_first(t->columns, e, period, life, once);
+    struct pg_column *c = usual ? add_usual(t->columns, e, period, life, presumed)
+                                : rows_add_first(t->columns, e, period, life, presumed);
     ASSERT(c == t->columns + t->count);
 }
 

@@ -8,33 +8,34 @@
 #include "store/postgresql/pg_schema.h"
 #include "store/store.h"
 
-/* event.state of most callbacks: delivered at the first attempt, unless `waiting` still has the row
- * of that attempt; then pending. So such a callback's row is written once, and its outcome only
- * deletes the row of `waiting`. Whoever changes such a callback otherwise, or must be sure of its
- * state until the commit, locks that row of `waiting` as well (fetch_rows). Stored: never change
- * it. */
-#define ROW_STATE_ONCE -1 // NOLINT(bugprone-macro-parentheses): it is SQL, too
+/* event.state of most callbacks: presumed delivered, at the first attempt. It is pending as long as
+ * `waiting` still has the row of that attempt. So the event's row is written once and presumes
+ * delivery, and the outcome only deletes the row of `waiting`. Whoever changes such a callback
+ * otherwise, or must be sure of its state until the commit, locks that row of `waiting` as well
+ * (fetch_rows). Stored: never change it. */
+#define ROW_STATE_PRESUMED -1 // NOLINT(bugprone-macro-parentheses): it is SQL, too
 #define ROW_SQL_(number) #number
 #define ROW_SQL(number) ROW_SQL_(number)
 _Static_assert(CALLBACK_PENDING == 1 && CALLBACK_DELIVERED == 3 && LANE_KINDS == 5,
                "these numbers stand in the SQL below");
-/* SQL: the condition that row `w` of `waiting` is that of the event `e` written once; whether there
- * is one; and the state of any event `e`. OFFSET 0 keeps the planner from reading all of `waiting`
- * into a hash for a few events. For a whole day's events that is faster: ROW_STATE_OF_MANY. */
+/* SQL: the condition that row `w` of `waiting` is that of the event `e` that presumes delivery;
+ * whether there is one; and the state of any event `e`. OFFSET 0 keeps the planner from reading all
+ * of `waiting` into a hash for a few events. For a whole day's events that is faster:
+ * ROW_STATE_OF_MANY. */
 #define ROW_FIRST_ATTEMPT                                                                          \
     "w.account_no=e.account_no AND w.lane=e.app_no::bigint*5+e.lane"                               \
     " AND w.due_ms=coalesce(e.due_ms,e.accepted_ms) AND w.event_no=e.event_no"
 /* clang-format off */
 #define ROW_WAITS "EXISTS(SELECT FROM waiting w WHERE " ROW_FIRST_ATTEMPT " OFFSET 0)"
 #define ROW_STATE_IF(waits)                                                                        \
-    "(CASE WHEN e.state<>" ROW_SQL(ROW_STATE_ONCE) " THEN e.state WHEN " waits " THEN 1 ELSE 3 END)"
+    "(CASE WHEN e.state<>" ROW_SQL(ROW_STATE_PRESUMED) " THEN e.state WHEN " waits " THEN 1 ELSE 3 END)"
 #define ROW_STATE ROW_STATE_IF(ROW_WAITS)
 #define ROW_STATE_OF_MANY                                                                          \
     ROW_STATE_IF("EXISTS(SELECT FROM waiting w WHERE " ROW_FIRST_ATTEMPT ")")
 /* SQL: the condition that the callback of event `e` is delivered. The planner estimates it better
  * than a comparison of the state. */
 #define ROW_IS_DELIVERED                                                                           \
-    "(e.state=3 OR e.state=" ROW_SQL(ROW_STATE_ONCE) " AND NOT " ROW_WAITS ")"
+    "(e.state=3 OR e.state=" ROW_SQL(ROW_STATE_PRESUMED) " AND NOT " ROW_WAITS ")"
 /* clang-format on */
 
 /* row_callback.counted: which totals include the callback; each counts it once. */
@@ -54,8 +55,8 @@ struct pg_row {
     struct row_callback callback;
     int32_t period;
     bool erased;
-    bool once;  /* written once: the table has ROW_STATE_ONCE */
-    bool taken; /* this transaction has deleted its row of `waiting` */
+    bool presumed; /* the table has ROW_STATE_PRESUMED */
+    bool taken;    /* this transaction has deleted its row of `waiting` */
 };
 
 /* The columns that pg_row_read expects, of the table `e` (event); the body comes after them.
@@ -66,7 +67,7 @@ struct pg_row {
     "e.reward_decimals,e.occurred_ms,e.accepted_ms,e.revenue_micros,e.reward_micros,e.offer_id,"   \
     "e.original_no,e.event_id,e.panelist_id,e.session_id,e.mid,e.offer_title,e.offer_goal_id,"     \
     "e.original_reward_id,e.reason_text,e.signature_offset,e.cap,"                                 \
-    "e.state=" ROW_SQL(ROW_STATE_ONCE) "," state                                                   \
+    "e.state=" ROW_SQL(ROW_STATE_PRESUMED) "," state                                                   \
     ",e.reason,e.wait,e.manual,e.failed_attempts,e.slot,e.due_ms,e.attempts,e.counted,"            \
     "e.resend_no,e.resend_due_ms,e.erased"
 /* clang-format on */
@@ -84,19 +85,20 @@ struct pg_row {
 #define ROW_OF_MANY ROW_COLUMNS(ROW_STATE_OF_MANY) ",NULL::bytea"
 
 void pg_row_read(const PGresult *r, int at, struct pg_row *ret);
-/* A row written once whose row of `waiting` this transaction has deleted, as it was before that. */
+/* A row that presumes delivery, whose row of `waiting` this transaction has deleted, as it was
+ * before that. */
 void pg_row_take(const struct outcome *o, int32_t period, struct pg_row *ret);
-/* A row written once whose first attempt has been recorded meanwhile. */
-void pg_row_deliver_once(struct pg_row *row);
-/* Whether a row written once says all about the callback, as it is now. */
-bool pg_row_is_once(const struct event *e, const struct row_callback *now);
+/* A row that presumes delivery, whose first attempt has been recorded meanwhile. */
+void pg_row_deliver_presumed(struct pg_row *row);
+/* Whether a row that presumes delivery says all about the callback, as it is now. */
+bool pg_row_may_presume(const struct event *e, const struct row_callback *now);
 /* Copies the texts into the arena, the body unpacked. False: it is damaged, so absent, and the log
  * says so, if it has not for a while. */
 MUST_CHECK bool pg_row_keep(struct pg_row *row, struct arena *arena);
-/* A callback, for the sink or a page; the caller frees it. once: its event's row is written once.
- */
+/* A callback, for the sink or a page; the caller frees it. presumed: its event's row presumes
+ * delivery. */
 struct callback *pg_callback_new(const struct event *e, const struct callback_life *life,
-                                 bool once);
+                                 bool presumed);
 struct callback *pg_row_callback(const struct pg_row *row);
 /* As lists show it; texts are copied into the arena. */
 void pg_row_show(struct pg_row *row, struct arena *arena, struct callback_row *ret);
@@ -112,8 +114,8 @@ MUST_CHECK bool pg_attempt_read(const PGresult *r, int at, int column, const str
 void pg_attempt_put(struct pg_column *columns, const struct event *e, const struct attempt *a,
                     struct attempt_packer *packer);
 
-/* The first columns of a row to write, and their types (arrays.h); returns the next column. once:
- * the row is written once, for which pg_row_is_once must hold. */
+/* The first columns of a row to write, and their types (arrays.h); returns the next column.
+ * presumed: the row presumes delivery, for which pg_row_may_presume must hold. */
 #define ROW_USUAL_TYPES "iliiissbsllillttttisl"
 #define ROW_USUAL_COLUMNS                                                                          \
     "account_no,event_no,period,app_no,client_no,type,lane,is_test,reward_decimals,occurred_ms,"   \
@@ -124,15 +126,15 @@ void pg_attempt_put(struct pg_column *columns, const struct event *e, const stru
     ROW_USUAL_COLUMNS ",offer_id,original_no,offer_title,offer_goal_id,original_reward_id,"        \
                       "reason_text,cap,reason,wait"
 struct pg_column *rows_add_first(struct pg_column *c, const struct event *e, int32_t period,
-                                 const struct callback_life *life, bool once);
+                                 const struct callback_life *life, bool presumed);
 /* The column `counted`: NULL if it is what the state says. */
 void rows_add_counted(struct pg_column *c, enum callback_state state, unsigned counted);
 
 /* Whether the row of a new event has NULL in all columns behind the usual ones. Most have, and what
  * a statement unnests costs the server by column: so there are two statements. */
-bool row_is_usual(const struct event *e, const struct callback_life *life, bool once);
+bool row_is_usual(const struct event *e, const struct callback_life *life, bool presumed);
 /* Adds a new event's row to a table begun by rows_insert_begin. usual: all rows of it are. */
 void rows_insert_begin(struct pg_table *t, bool usual);
 void rows_insert_add(struct pg_table *t, const struct event *e, int32_t period,
-                     const struct callback_life *life, bool once, bool usual);
+                     const struct callback_life *life, bool presumed, bool usual);
 void rows_insert_send(struct pg *pg, const struct pg_table *t, bool usual);

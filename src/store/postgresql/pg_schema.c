@@ -83,7 +83,7 @@ static const char *const version_1[] = {
      * as that row need not lock or change it. */
     "CREATE TABLE waiting(account_no int, lane bigint, due_ms bigint, event_no bigint,"
     " period int NOT NULL, accepted_ms bigint NOT NULL, pending bool NOT NULL,"
-    " once bool NOT NULL, PRIMARY KEY(account_no,lane,due_ms,event_no))"
+    " presumed bool NOT NULL, PRIMARY KEY(account_no,lane,due_ms,event_no))"
     " WITH (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_cost_delay=0)",
     "CREATE INDEX waiting_oldest ON waiting(account_no,accepted_ms) WHERE pending",
     "CREATE TABLE reversal(account_no int, original_no bigint, event_no bigint NOT NULL,"

@@ -41,7 +41,7 @@ static int64_t waiting_lane(const struct event *e, enum callback_wait wait)
 }
 
 void changes_wait(struct changes *ch, const struct event *e, int32_t period,
-                  const struct callback_life *s, bool once)
+                  const struct callback_life *s, bool presumed)
 {
     struct pg_column *c = ch->waiting.columns;
     column_int(c++, e->account_no);
@@ -51,7 +51,7 @@ void changes_wait(struct changes *ch, const struct event *e, int32_t period,
     column_int(c++, period);
     column_int(c++, e->accepted_ms);
     column_int(c++, s->state == CALLBACK_PENDING);
-    column_int(c++, once);
+    column_int(c++, presumed);
 }
 
 static void stop_waiting(struct changes *ch, const struct event *e, const struct callback_life *s)
@@ -123,15 +123,16 @@ void changes_row(struct changes *ch, const struct pg_row *row, const struct row_
                         (now->life.state == CALLBACK_PENDING) -
                             (was->life.state == CALLBACK_PENDING));
     }
-    /* a row of `waiting` with `once` must go when the event's row is no longer written once */
-    bool same = !row->once && was->life.wait == now->life.wait &&
+    /* a row of `waiting` with `presumed` must go when the event's row presumes delivery no longer
+     */
+    bool same = !row->presumed && was->life.wait == now->life.wait &&
                 was->life.place.due_ms == now->life.place.due_ms &&
                 (was->life.state == CALLBACK_PENDING) == (now->life.state == CALLBACK_PENDING);
     if (!same && !row->taken && was->life.wait != WAIT_NOT)
         stop_waiting(ch, e, &was->life);
     if (!same && now->life.wait != WAIT_NOT)
         changes_wait(ch, e, row->period, &now->life, false);
-    if (row->once && now->life.state == CALLBACK_DELIVERED && pg_row_is_once(e, now))
+    if (row->presumed && now->life.state == CALLBACK_DELIVERED && pg_row_may_presume(e, now))
         return;
     ch->rows = xgrow(ch->rows, &ch->row_capacity, ch->row_count + 1, sizeof *ch->rows);
     ch->rows[ch->row_count++] = (struct changed_row){

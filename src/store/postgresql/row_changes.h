@@ -46,9 +46,10 @@ struct changes {
 void changes_begin(struct changes *ch); /* keeps its memory and `added` */
 void changes_free(struct changes *ch);
 
-/* A new callback waits. Its event is pending and in the books already. once: so is its row. */
+/* A new callback waits. Its event is pending and in the books already.
+ * presumed: its row presumes delivery. */
 void changes_wait(struct changes *ch, const struct event *e, int32_t period,
-                  const struct callback_life *s, bool once);
+                  const struct callback_life *s, bool presumed);
 void changes_pending(struct changes *ch, uint32_t account_no, int64_t more);
 /* Adds a callback that has become final to the totals, only the first time that it does. */
 void changes_count_final(struct changes *ch, uint32_t account_no, struct row_callback *now);

@@ -1,4 +1,4 @@
-"""Rows of `event` that are written once: an outcome of a first attempt that delivers takes the row of
+"""Rows of `event` that presume delivery: an outcome of a first attempt that delivers takes the row of
 `waiting` and leaves the event alone. Whatever else happens to such a callback meets it at that row.
 
 A session of the test's holds the row of `waiting`, so that both sides stand before it."""
