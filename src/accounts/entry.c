@@ -78,17 +78,18 @@ void entry_unref(void *entry)
 }
 
 _Static_assert(LIMIT_OLDER_SECRETS == 4, "SECRET_TEXTS names each");
-#define SECRET_TEXTS(type, member)                                                                 \
-    offsetof(type, member.newest), offsetof(type, member.older[0].text),                           \
-        offsetof(type, member.older[1].text), offsetof(type, member.older[2].text),                \
-        offsetof(type, member.older[3].text)
+#define SECRET_TEXTS(at)                                                                           \
+    (at) + offsetof(struct secrets, newest), (at) + offsetof(struct secrets, older[0].text),       \
+        (at) + offsetof(struct secrets, older[1].text),                                            \
+        (at) + offsetof(struct secrets, older[2].text),                                            \
+        (at) + offsetof(struct secrets, older[3].text)
 
 struct partner *partner_pack(const struct partner *from)
 {
     static const size_t texts[] = {offsetof(struct partner, id), offsetof(struct partner, name),
                                    offsetof(struct partner, operations_url),
                                    offsetof(struct partner, operations_email),
-                                   SECRET_TEXTS(struct partner, operations_secrets)};
+                                   SECRET_TEXTS(offsetof(struct partner, operations_secrets))};
     return entry_pack(from, sizeof *from, PARTNER_MAGIC, texts, ARRAY_LEN(texts));
 }
 
@@ -119,7 +120,7 @@ bool app_pack(const struct app *from, struct app **ret_app, const char **ret_why
         offsetof(struct app, currency_text),
         offsetof(struct app, success_answer.text),
         offsetof(struct app, success_answer.field),
-        SECRET_TEXTS(struct app, secrets),
+        SECRET_TEXTS(offsetof(struct app, secrets)),
         offsetof(struct app, certificate.pem),
         offsetof(struct app, certificate.key),
         offsetof(struct app, certificate.subject),

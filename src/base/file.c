@@ -32,16 +32,12 @@ static int open_regular(const char *path, struct stat *ret_at, char **ret_why)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     int error = errno;
-    if (fd < 0 && error == ENXIO && stat(path, ret_at) == 0) /* a socket is not opened at all */
-        *ret_why = not_regular(path, ret_at->st_mode);
-    else if (fd < 0)
-        *ret_why = xprintf("%s: %s", path, strerror(error));
-    else if (fstat(fd, ret_at) != 0)
-        *ret_why = xprintf("%s: %s", path, strerror(errno));
-    else if (!S_ISREG(ret_at->st_mode))
-        *ret_why = not_regular(path, ret_at->st_mode);
-    else
+    /* a socket is not opened at all */
+    bool is_known = fd >= 0 ? fstat(fd, ret_at) == 0 : error == ENXIO && stat(path, ret_at) == 0;
+    if (is_known && fd >= 0 && S_ISREG(ret_at->st_mode))
         return fd;
+    *ret_why = is_known ? not_regular(path, ret_at->st_mode)
+                        : xprintf("%s: %s", path, strerror(fd >= 0 ? errno : error));
     if (fd >= 0)
         close(fd);
     return -1;

@@ -33,21 +33,21 @@ void log_set(enum log_level least, bool json)
     atomic_store(&as_json, json);
 }
 
-void log_add_escaped(struct buf *b, struct str s)
+void log_add_escaped(struct buf *line, struct str text)
 {
-    for (size_t i = 0; i < s.n && b->n < TEXT_END;) {
-        unsigned char c = (unsigned char)s.p[i];
-        size_t n = str_utf8_sequence(s, i);
+    for (size_t i = 0; i < text.n && line->n < TEXT_END;) {
+        unsigned char c = (unsigned char)text.p[i];
+        size_t n = str_utf8_sequence(text, i);
         if (n > 1)
-            buf_add(b, s.p + i, n);
+            buf_add(line, text.p + i, n);
         else if (n == 0)
-            buf_add_c(b, "\\ufffd"); /* not UTF-8 */
+            buf_add_c(line, "\\ufffd"); /* not UTF-8 */
         else if (c == '"' || c == '\\')
-            buf_printf(b, "\\%c", c);
+            buf_printf(line, "\\%c", c);
         else if (c < 0x20 || c == 0x7f)
-            buf_printf(b, "\\u%04x", c);
+            buf_printf(line, "\\u%04x", c);
         else
-            buf_add_char(b, (char)c);
+            buf_add_char(line, (char)c);
         i += n ? n : 1;
     }
 }

@@ -36,15 +36,16 @@ static bool is_id(struct str s, size_t at, size_t n)
 }
 
 /* A later version may be longer. */
-struct str traceparent_trace_id(struct str s)
+struct str traceparent_trace_id(struct str header)
 {
-    bool good = s.n >= TRACEPARENT_BYTES && s.p[2] == '-' && s.p[35] == '-' && s.p[52] == '-' &&
-                is_hex(s, 0, 2) && is_id(s, 3, 32) && is_id(s, 36, 16) && is_hex(s, FLAGS_AT, 2);
-    bool is_first = good && str_has_prefix(s, "00");
-    if (!good || str_has_prefix(s, "ff") ||
-        (s.n > TRACEPARENT_BYTES && (is_first || s.p[TRACEPARENT_BYTES] != '-')))
+    bool good = header.n >= TRACEPARENT_BYTES && header.p[2] == '-' && header.p[35] == '-' &&
+                header.p[52] == '-' && is_hex(header, 0, 2) && is_id(header, 3, 32) &&
+                is_id(header, 36, 16) && is_hex(header, FLAGS_AT, 2);
+    bool is_first = good && str_has_prefix(header, "00");
+    if (!good || str_has_prefix(header, "ff") ||
+        (header.n > TRACEPARENT_BYTES && (is_first || header.p[TRACEPARENT_BYTES] != '-')))
         return STR_NONE;
-    return (struct str){s.p + 3, 32};
+    return (struct str){header.p + 3, 32};
 }
 
 static uint32_t number_at(const char *hex)

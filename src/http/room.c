@@ -91,8 +91,10 @@ static void claim_share(struct conn *c)
 {
     bool waits = c->open && c->phase != CONN_STREAMS && c->phase != CONN_HANDLING;
     bool has = c->account && waits && (c->in_share || share_has_place(c));
-    if (has != c->in_share)
+    if (has != c->in_share) {
+        ASSERT(c->account); /* leaves its share before its account */
         c->account->in_share += has ? 1 : -1;
+    }
     c->in_share = has;
 }
 

@@ -168,13 +168,13 @@ bool providers_parse(struct providers *ret, struct str text, char **ret_why)
     }
     struct fields f = {.body = v, .faults = &faults};
     const struct json *list = json_member(v, "Providers");
+    bool is_list = list && list->type == JSON_ARRAY && list->count && list->count <= PROVIDERS_MOST;
     if (fields_check(&f, file_rules, ARRAY_LEN(file_rules)))
         fields_bool(&f, "Passwords", &ret->passwords);
-    if (!faults.count &&
-        (!list || list->type != JSON_ARRAY || !list->count || list->count > PROVIDERS_MOST))
+    if (!faults.count && !is_list)
         problem_add(&faults, STR("Providers"), "required", "must be a list of 1 to %d providers",
                     PROVIDERS_MOST);
-    if (faults.count)
+    if (faults.count || !is_list)
         return fail(&faults, 0, ret_why);
     ret->list = arena_zalloc(&ret->arena, list->count * sizeof *ret->list);
     for (const struct json *m = list->first; m; m = m->next) {
@@ -207,8 +207,7 @@ void providers_free(struct providers *p)
 {
     for (size_t i = 0; i < p->count; i++)
         if (p->list[i].client_secret.p)
-            sodium_memzero((char *)(uintptr_t)p->list[i].client_secret.p,
-                           p->list[i].client_secret.n);
+            sodium_memzero((char *)p->list[i].client_secret.p, p->list[i].client_secret.n);
     arena_free(&p->arena);
     *p = (struct providers){0};
 }

@@ -328,15 +328,17 @@ static void print_webhook(struct buf *to, const struct notice *n, const struct p
         ASSERT(partner);
         json_key_string(&w, "PartnerId", partner->id);
         json_key_string(&w, "AppId", app->id);
+        if (n->kind)
+            print_endpoint(&w, n, app);
     }
-    if (n->kind)
-        print_endpoint(&w, n, app);
     if (n->node[0])
         json_key_c(&w, "Node", n->node);
     if (topic->has_certificate)
         json_key_time_or_null(&w, "CertificateExpiresAt", n->expires_ms);
-    if (topic->has_health)
+    if (topic->has_health) {
+        ASSERT(app); /* its subject is an endpoint */
         print_health(&w, n, app);
+    }
     json_end_object(&w);
 }
 

@@ -5,7 +5,7 @@ int64_t pg_affected(const PGresult *r)
 {
     uint64_t n = 0;
     /* libpq's parameter is not const, though it does not change the result. */
-    PGresult *result = (PGresult *)(uintptr_t)r; // NOLINT(performance-no-int-to-ptr)
+    PGresult *result = (PGresult *)r;
     return str_parse_uint(str_of(PQcmdTuples(result)), INT64_MAX, &n) ? (int64_t)n : 0;
 }
 

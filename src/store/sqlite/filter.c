@@ -60,7 +60,7 @@ bool filter_view(struct filter *f, struct str bytes)
     *f = (struct filter){0};
     if (bytes.n == 0 || bytes.n % sizeof *f->lines != 0)
         return false;
-    f->lines = (struct filter_line *)(uintptr_t)bytes.p;
+    f->lines = (struct filter_line *)(void *)bytes.p;
     f->count = bytes.n / sizeof *f->lines;
     return true;
 }

@@ -9,7 +9,6 @@
 #include "base/limits.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "store/sqlite/bundle.h"
 
@@ -184,16 +183,23 @@ void key_sets_load(struct key_sets *k)
 /* The bundle takes the place of the sets that were merged into it. */
 static void ask_bundle(struct key_sets *k, uint32_t segments)
 {
-    size_t from = 0, kept = 0;
-    while (from < k->count && k->items[from].first < k->next.first)
-        from++;
-    for (kept = from; kept < k->count && k->items[kept].first < k->next.first + segments; kept++)
-        set_free(&k->items[kept]);
-    ASSERT(kept > from);
-    memmove(&k->items[from + 1], &k->items[kept], (k->count - kept) * sizeof *k->items);
-    k->count -= kept - from - 1;
-    k->items[from] = k->next;
-    k->newest_bundle = k->next.no;
+    struct key_set bundle = k->next;
+    size_t kept = 0;
+    bool is_placed = false;
+    for (size_t i = 0; i < k->count; i++) {
+        struct key_set set = k->items[i];
+        if (set.first >= bundle.first && set.first < bundle.first + segments) {
+            set_free(&set);
+            if (is_placed)
+                continue;
+            is_placed = true;
+            set = bundle;
+        }
+        k->items[kept++] = set;
+    }
+    ASSERT(is_placed);
+    k->count = kept;
+    k->newest_bundle = bundle.no;
     k->next = (struct key_set){0};
     sql_release_cache(k->sql);
 }
@@ -226,11 +232,13 @@ struct filter *key_sets_open_segment(struct key_sets *k, uint32_t segment)
 {
     key_sets_load(k);
     follow_bundles(k);
-    struct key_set *last = k->count > 0 ? &k->items[k->count - 1] : NULL;
-    if (last && last->no == segment)
-        return &last->filters[0];
-    if (last && last->slice_bits == 0 && !last->in.bytes)
-        leave_segment(k, last);
+    if (k->count > 0) {
+        struct key_set *last = &k->items[k->count - 1];
+        if (last->no == segment)
+            return &last->filters[0];
+        if (last->slice_bits == 0 && !last->in.bytes)
+            leave_segment(k, last);
+    }
     return &add_open_segment(k, segment)->filters[0];
 }
 
