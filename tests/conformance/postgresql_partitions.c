@@ -3,6 +3,7 @@
 #include "check.h"
 #include "database.h"
 
+#include "store/postgresql/partitions.h"
 #include "store/postgresql/pg_schema.h"
 
 #include <pthread.h>

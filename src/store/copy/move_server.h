@@ -13,6 +13,7 @@
 #pragma once
 
 #include "store/postgresql/move_state.h"
+#include "store/postgresql/partitions.h"
 
 struct move_server {
     const char *option; /* "--store" or "--to": what messages call it */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "store/postgresql/delivery_stats_sql.h"
+#include "store/postgresql/partitions.h"
 #include "store/postgresql/pg_schema.h"
 #include "store/postgresql/row_changes.h"
 

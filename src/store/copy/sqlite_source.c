@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "store/copy/sqlite_log.h"
-#include "store/postgresql/pg_schema.h"
+#include "store/postgresql/partitions.h"
 #include "store/sqlite/accepted.h"
 #include "store/sqlite/ids.h"
 #include "store/sqlite/lookup.h"
@@ -21,6 +21,7 @@
 #include "store/sqlite/report_row.h"
 #include "store/sqlite/schema.h"
 #include "store/sqlite/store_directory.h"
+#include "store/store_open.h"
 
 #define NEVER INT32_MAX
 

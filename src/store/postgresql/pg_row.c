@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "domain/clock.h"
 #include "store/damage_said.h"
+#include "store/postgresql/partitions.h"
 #include "store/store_ops.h"
 
 /* What `counted` is for nearly every callback in this state. */

@@ -16,6 +16,7 @@
 
 #include "store/postgresql/cluster_look.h"
 #include "store/postgresql/disk_room.h"
+#include "store/postgresql/partitions.h"
 #include "store/postgresql/nodes.h"
 #include "store/postgresql/pg_schema.h"
 #include "store/postgresql/questions.h"

@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 #include "store/postgresql/delivery_stats_sql.h"
-#include "store/postgresql/pg_schema.h"
+#include "store/postgresql/partitions.h"
 
 #include <stdlib.h>
 
