@@ -20,6 +20,7 @@
 #include "domain/payload.h"
 #include "store/packed/packed_text.h"
 #include "store/postgresql/partitions.h"
+#include "store/postgresql/pg_connect.h"
 #include "store/postgresql/pg_schema.h"
 #include "store/postgresql/row_changes.h"
 

@@ -1,6 +1,7 @@
 /* See database.h. */
 #include "database.h"
 #include "check.h"
+#include "store/postgresql/pg_connect.h"
 
 #include <stdlib.h>
 

@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "memory_store/memory_store.h"
 #include "store/postgresql/pack_keys.h"
+#include "store/postgresql/pg_connect.h"
 #include "store/postgresql/pg_schema.h"
 
 #include <dirent.h>

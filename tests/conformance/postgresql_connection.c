@@ -2,6 +2,7 @@
  * told, and rolling back what was not sent. */
 #include "check.h"
 #include "database.h"
+#include "store/postgresql/pg_connect.h"
 
 #include <string.h>
 

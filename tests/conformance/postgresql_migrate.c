@@ -4,6 +4,7 @@
 #include "check.h"
 #include "database.h"
 
+#include "store/postgresql/pg_connect.h"
 #include "store/postgresql/pg_schema.h"
 
 static const char *const expands[] = {"ALTER TABLE account ADD COLUMN planted int DEFAULT 7", NULL};

@@ -4,6 +4,7 @@
 #include "database.h"
 
 #include "store/postgresql/partitions.h"
+#include "store/postgresql/pg_connect.h"
 #include "store/postgresql/pg_schema.h"
 
 #include <pthread.h>

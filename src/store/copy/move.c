@@ -17,6 +17,7 @@
 #include "base/env.h"
 #include "store/copy/move_server.h"
 #include "store/nodes/shards.h"
+#include "store/postgresql/pg_connect.h"
 
 #include <inttypes.h>
 #include <libpq-fe.h>

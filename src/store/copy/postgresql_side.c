@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <poll.h>
 
+#include "store/postgresql/pg_connect.h"
 #include "store/postgresql/pg_schema.h"
 
 #define LOOK_MS 200

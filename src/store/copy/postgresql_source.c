@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "store/postgresql/key_page.h"
+#include "store/postgresql/pg_connect.h"
 #include "store/postgresql/pg_migrate.h"
 #include "store/postgresql/pg_row.h"
 

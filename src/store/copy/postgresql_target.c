@@ -10,6 +10,7 @@
 
 #include "store/postgresql/delivery_stats_sql.h"
 #include "store/postgresql/partitions.h"
+#include "store/postgresql/pg_connect.h"
 #include "store/postgresql/pg_schema.h"
 #include "store/postgresql/row_changes.h"
 

@@ -17,3 +17,5 @@ void change_log_add_erasure(struct postgresql_store *s, struct pg *pg, uint32_t 
 /* Tells the watcher of other nodes' erasures that are new in the log; n->erasures_known is the
  * revision of that look. On the nodes' thread. */
 MUST_CHECK enum pg_fate change_log_read_erasures(struct pg_nodes *n);
+/* Reads what other nodes have changed since the last call. */
+enum pg_fate pg_read_change_log(struct postgresql_store *s, struct pg *pg, void *object_feed);

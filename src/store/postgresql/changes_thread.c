@@ -5,7 +5,11 @@
  * database refuses alone. Those are answered STORE_REFUSED; the others are stored. An item whose
  * values are refused is found the same way, by trials that are rolled back, and rejected: the rest
  * of its request is stored. */
-#include "store/postgresql/postgresql_store.h"
+#include "store/postgresql/changes_thread.h"
+
+#include "store/postgresql/commands.h"
+#include "store/postgresql/pg_intake.h"
+#include "store/postgresql/transaction_retry.h"
 
 #include <stdlib.h>
 

@@ -2,10 +2,9 @@
  * from the counters of each account and from reports of the last two days. */
 #include "store/postgresql/cluster_look.h"
 
-#include "store/postgresql/cluster_record.h"
 #include "store/postgresql/disk_room.h"
 #include "store/postgresql/lone_connection.h"
-#include "store/store_open.h"
+#include "store/postgresql/pg_connect.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,8 +1,11 @@
 /* Single changes: objects, resends, erasures; one transaction each. Any node runs them: row locks
  * serialise them, and the change log tells the other nodes (change_log.c). */
+#include "store/postgresql/commands.h"
+
 #include "store/postgresql/change_log.h"
 #include "store/postgresql/fetch_rows.h"
 #include "store/postgresql/handover.h"
+#include "store/postgresql/transaction_retry.h"
 
 #include <stdio.h>
 

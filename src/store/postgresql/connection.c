@@ -4,6 +4,7 @@
 
 #include "base/env.h"
 #include "base/log.h"
+#include "store/postgresql/pg_connect.h"
 
 #include <poll.h>
 #include <stdio.h>

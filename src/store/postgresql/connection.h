@@ -14,6 +14,7 @@
 #include "store/postgresql/arrays.h"
 #include "store/postgresql/hosts.h"
 #include "store/postgresql/identity.h"
+#include "store/postgresql/pg_result.h"
 #include "store/postgresql/prepared.h"
 #include "store/postgresql/refusals.h"
 
@@ -77,19 +78,6 @@ struct pg {
     void *context;
 };
 
-void pg_init(struct pg *pg, const char *uri);
-void pg_close(struct pg *pg); /* rolls back an open transaction */
-/* Connects if there is no connection. Blocks for seconds. False: pg->why is a sentence. */
-MUST_CHECK bool pg_connect(struct pg *pg);
-/* Connects to that server of the URI, whether it can be written or not. */
-MUST_CHECK bool pg_connect_to_host(struct pg *pg, int host);
-
-/* Between connection.c and pg_connect.c. */
-void pg_clear_results(struct pg *pg);
-void pg_disconnect(struct pg *pg);
-void pg_set_why(struct pg *pg, const char *text);
-int64_t pg_give_up_mono_ms(const struct pg *pg); /* 0: no stop is announced */
-
 /* Clears the arguments of the next statement, to be filled in. */
 static inline struct pg_args *pg_args(struct pg *pg)
 {
@@ -129,9 +117,3 @@ static inline const PGresult *pg_result(const struct pg *pg, int which)
     ASSERT(which >= 0 && which < PG_STATEMENTS_MOST && pg->results[which]);
     return pg->results[which];
 }
-/* pg_result.c */
-int64_t pg_affected(const PGresult *r); /* rows that the statement has changed */
-bool pg_is_null(const PGresult *r, int row, int column);
-int64_t pg_int(const PGresult *r, int row, int column);    /* any integer or bool; NULL: 0 */
-struct str pg_str(const PGresult *r, int row, int column); /* NULL: absent */
-__int128 pg_money(const PGresult *r, int row, int column); /* numeric cast to text */

@@ -17,3 +17,4 @@ void pg_add_delivery_stats(struct pg *pg, struct pg_table *t, struct delivery_st
 
 /* Merges old slots into longer ones and deletes the oldest; `now_ms` is of the retention clock. */
 MUST_CHECK enum pg_fate pg_merge_delivery_stats(struct pg *pg, int64_t now_ms);
+enum pg_fate pg_read_delivery_stats(struct postgresql_store *s, struct pg *pg, void *query);

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "store/nodes/handoff_codec.h"
 #include "store/postgresql/fetch_rows.h"
+#include "store/postgresql/pg_connect.h"
 
 #include <stdlib.h>
 

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "store/postgresql/connection.h"
+#include "store/postgresql/pg_connect.h"
 #include "store/postgresql/pg_migrate.h"
 
 #include <poll.h>

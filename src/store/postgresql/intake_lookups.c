@@ -1,11 +1,11 @@
 /* The look-ups for a group of events. They run after the accounts' rows are locked, in the same
  * trip: any other transaction that accepts events of these accounts has committed by then, or
  * waits. */
-#include "store/postgresql/key_page.h"
-#include "store/postgresql/pg_intake.h"
+#include "store/postgresql/intake_lookups.h"
 
 #include "domain/acceptance.h"
 #include "domain/clock.h"
+#include "store/postgresql/key_page.h"
 
 #include <stdlib.h>
 

@@ -1,9 +1,10 @@
 /* Writes a decided group of events: a statement for each table, two for `event`. */
-#include "store/postgresql/handover.h"
-#include "store/postgresql/pg_intake.h"
+#include "store/postgresql/intake_write.h"
 
 #include "base/alloc.h"
 #include "domain/clock.h"
+#include "store/postgresql/handover.h"
+#include "store/postgresql/transaction_retry.h"
 #include "store/report_sums.h"
 
 #include <stdlib.h>

@@ -1,6 +1,8 @@
 /* Opening and closing a lone connection: see lone_connection.h. */
 #include "store/postgresql/lone_connection.h"
 
+#include "store/postgresql/pg_connect.h"
+
 void lone_init(struct lone_connection *c, const char *uri)
 {
     pg_init(&c->pg, uri);

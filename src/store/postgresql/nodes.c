@@ -19,7 +19,9 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "store/postgresql/change_log.h"
+#include "store/postgresql/pg_connect.h"
 #include "store/postgresql/postgresql_store.h"
+#include "store/postgresql/transaction_retry.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

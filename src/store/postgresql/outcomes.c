@@ -9,12 +9,13 @@
  * The outcomes are decided one after the other. A repeated group changes nothing more: a state
  * replaces a state, attempts have keys, totals count a callback once. That is how a group whose
  * commit is in doubt is resolved. */
-#include "store/postgresql/delivery_stats_sql.h"
-#include "store/postgresql/fetch_rows.h"
-#include "store/postgresql/postgresql_store.h"
+#include "store/postgresql/outcomes.h"
 
 #include "base/log.h"
 #include "domain/retention.h"
+#include "store/postgresql/delivery_stats_sql.h"
+#include "store/postgresql/fetch_rows.h"
+#include "store/postgresql/transaction_retry.h"
 
 #include <stdlib.h>
 

@@ -7,11 +7,13 @@
  * after a second. Their requests end only then, so delivery keeps the callbacks in memory and does
  * not send them again. A later outcome of the same callback is set aside, too, so that the order is
  * kept. */
-#include "store/postgresql/postgresql_store.h"
+#include "store/postgresql/outcomes_thread.h"
 
 #include "base/alloc.h"
 #include "base/log.h"
 #include "store/idmap.h"
+#include "store/postgresql/outcomes.h"
+#include "store/postgresql/transaction_retry.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* Opens and closes a connection: to the server of the URI that can be written, and that has the
  * store's identity. */
-#include "store/postgresql/connection.h"
+#include "store/postgresql/pg_connect.h"
 
 #include "base/env.h"
 

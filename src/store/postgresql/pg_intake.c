@@ -16,6 +16,9 @@
 #include "domain/acceptance.h"
 #include "domain/clock.h"
 #include "domain/payload.h"
+#include "store/postgresql/intake_lookups.h"
+#include "store/postgresql/intake_write.h"
+#include "store/postgresql/transaction_retry.h"
 
 #include <stdlib.h>
 

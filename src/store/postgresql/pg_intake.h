@@ -1,4 +1,4 @@
-/* The state of deciding one group of events: pg_intake.c decides, intake_lookups.c looks things up.
+/* Decides one group of events: the state of that, which intake_lookups.c and intake_write.c share.
  */
 #pragma once
 
@@ -83,11 +83,12 @@ void pg_intake_chain(struct idmap *map, uint64_t hash, size_t index, size_t *nex
 size_t pg_intake_first(const struct idmap *map, uint64_t hash);
 uint64_t pg_intake_panelist_hash(uint32_t account_no, struct str panelist_id);
 
-/* Puts the statements of the first trip into the pipeline, and reads their results. */
-void pg_intake_ask(struct pg_intake *in);
-void pg_intake_read(struct pg_intake *in);
-/* Fetches the originals of reversals and locks them, so that the decision stays true. Makes more
- * trips if there are any. */
-MUST_CHECK enum pg_fate pg_intake_fetch_originals(struct pg_intake *in);
-/* Statements that write all that was accepted (intake_write.c). */
-void pg_intake_write(struct pg_intake *in);
+/* Events to accept in one transaction. */
+struct pg_intake_group {
+    const struct request_list *batches;
+    const bool *left_out; /* items to leave out of its only batch; NULL: none */
+    bool is_trial; /* the transaction is rolled back: it only tells whether it would succeed */
+};
+
+/* The batches of one group; fills in verdicts and the writer's owed callbacks. */
+enum pg_fate pg_take_in(struct postgresql_store *s, struct pg *pg, void *intake_group);

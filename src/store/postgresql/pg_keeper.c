@@ -1,11 +1,12 @@
 /* The keeper: periodic work. It polls for hand-overs, reads the numbers, makes partitions ahead of
  * need and drops old ones. */
-#include "store/postgresql/handover.h"
+#include "store/postgresql/pg_keeper.h"
 
 #include "base/log.h"
 #include "domain/retention.h"
 #include "store/postgresql/delivery_stats_sql.h"
-#include "store/postgresql/pg_schema.h"
+#include "store/postgresql/handover.h"
+#include "store/postgresql/transaction_retry.h"
 
 #include <inttypes.h>
 

@@ -5,6 +5,8 @@
  * Such a read may include a commit that this daemon is still about to count. If no transaction was
  * under way during the read, the counters take its values. Otherwise a counter that only grows is
  * raised at most to what is certain: it must neither count twice nor go back. */
+#include "store/postgresql/pg_numbers.h"
+
 #include "store/postgresql/postgresql_store.h"
 
 static void raise_to(atomic_llong *n, int64_t value)

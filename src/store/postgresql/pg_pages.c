@@ -1,9 +1,9 @@
 /* Pages of due callbacks. Waiting callbacks have rows of their own, ordered by due time, so a page
  * costs the same however many callbacks wait. */
-#include "store/postgresql/fetch_rows.h"
-#include "store/postgresql/postgresql_store.h"
+#include "store/postgresql/pg_pages.h"
 
 #include "base/alloc.h"
+#include "store/postgresql/fetch_rows.h"
 
 #include <stdlib.h>
 

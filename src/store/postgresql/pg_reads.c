@@ -1,8 +1,8 @@
 /* Short reads: reports, objects, one callback, the log of callbacks. */
-#include "store/postgresql/fetch_rows.h"
-#include "store/postgresql/postgresql_store.h"
+#include "store/postgresql/pg_reads.h"
 
 #include "base/alloc.h"
+#include "store/postgresql/fetch_rows.h"
 
 #include <stdlib.h>
 

@@ -1,4 +1,6 @@
 /* Values of a result in binary format. */
+#include "store/postgresql/pg_result.h"
+
 #include "store/postgresql/connection.h"
 
 int64_t pg_affected(const PGresult *r)

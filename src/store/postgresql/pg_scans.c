@@ -1,7 +1,7 @@
 /* Reads that visit whole days: statements, counts, checks of the books. Rows are processed as they
  * arrive, so a day of millions takes little memory. They have threads of their own, so that short
  * reads do not wait for them. */
-#include "store/postgresql/postgresql_store.h"
+#include "store/postgresql/pg_scans.h"
 
 #include "base/alloc.h"
 #include "domain/clock.h"

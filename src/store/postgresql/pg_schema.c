@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "domain/event.h"
 #include "store/postgresql/lone_connection.h"
+#include "store/postgresql/pg_connect.h"
 
 #define COUNT_COLUMN(name) "," #name " bigint"
 #define COUNT_COLUMNS DELIVERY_STATS_COLUMNS(COUNT_COLUMN)

@@ -1,7 +1,13 @@
 /* The store's operations: each becomes a request to the thread that runs it. */
-#include "store/postgresql/handover.h"
-
 #include "base/alloc.h"
+#include "store/postgresql/changes_thread.h"
+#include "store/postgresql/handover.h"
+#include "store/postgresql/outcomes_thread.h"
+#include "store/postgresql/pg_connect.h"
+#include "store/postgresql/pg_keeper.h"
+#include "store/postgresql/reader_threads.h"
+#include "store/postgresql/replica.h"
+#include "store/postgresql/transaction_retry.h"
 
 #include <stdio.h>
 #include <stdlib.h>

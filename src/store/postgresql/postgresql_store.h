@@ -15,12 +15,11 @@
 #pragma once
 
 #include "store/postgresql/cluster_look.h"
-#include "store/postgresql/disk_room.h"
-#include "store/postgresql/partitions.h"
 #include "store/postgresql/nodes.h"
+#include "store/postgresql/partitions.h"
+#include "store/postgresql/pg_numbers.h"
 #include "store/postgresql/pg_schema.h"
 #include "store/postgresql/questions.h"
-#include "store/postgresql/replica.h"
 #include "store/postgresql/row_changes.h"
 #include "store/store_open.h"
 #include "store/store_thread.h"
@@ -42,62 +41,12 @@
 #define PG_PATIENCE_MS 3000
 #define PG_RETRY_MS 100
 
-struct pg_numbers {         /* pg_numbers.c */
-    pthread_mutex_t mutex;  /* guards adding to the four counters, and reading the totals */
-    int under_way;          /* writing transactions */
-    int64_t under_way_most; /* upper bound of the events and outcomes in them */
-    uint64_t begun;
-    atomic_llong accepted, pending, delivered, dead;
-    atomic_llong oldest_pending_ms; /* read by the keeper */
-    atomic_llong commits, last_accepted_ms, retention_clock_ms;
-    struct timing timings[STORE_TIMINGS];
-    atomic_bool away; /* the database cannot be written now */
-    struct pg_room room;
-    struct pg_refusals refusals;
-    atomic_llong set_aside; /* outcomes that wait because the database refused them */
-};
-
 /* What the keeper last saw of the cluster. */
 struct pg_cluster_watch {
     pthread_mutex_t mutex; /* guards `seen` */
     struct cluster_state seen;
     int64_t due_mono_ms, follower_due_mono_ms; /* the keeper's */
 };
-
-/* Events to accept in one transaction. */
-struct pg_intake_group {
-    const struct request_list *batches;
-    const bool *left_out; /* items to leave out of its only batch; NULL: none */
-    bool is_trial; /* the transaction is rolled back: it only tells whether it would succeed */
-};
-
-/* An outcome, and the request that it came with. */
-struct pg_outcome {
-    struct outcome *outcome;
-    struct pg_outcomes_asked *asked;
-};
-
-struct pg_outcome_slice {
-    const struct pg_outcome *items;
-    size_t count;
-    bool was_tried; /* an earlier try may have recorded it, or failed because of what is there */
-};
-
-/* Bounds on finding out which part of a group the database refuses. */
-#define PG_ISOLATION_TRIES 64
-#define PG_ISOLATION_MS 10000
-struct pg_isolation {
-    int tries;
-    int64_t since_mono_ms;
-};
-
-static inline bool pg_isolation_goes_on(struct pg_isolation *i)
-{
-    int64_t now = env_mono_ms(env_real());
-    if (i->tries++ == 0)
-        i->since_mono_ms = now;
-    return i->tries <= PG_ISOLATION_TRIES && now - i->since_mono_ms < PG_ISOLATION_MS;
-}
 
 /* The private state of a thread that writes. */
 struct pg_writer {
@@ -132,6 +81,7 @@ struct pg_reader {
     struct pg pg;
 };
 
+struct pg_replica;
 #define PG_THREADS (5 + 2 * PG_READERS) /* without the replica's */
 struct postgresql_store {
     struct store store; /* the first member: its magic is the contract's */
@@ -173,69 +123,3 @@ static inline struct postgresql_store *postgresql_store_of(struct store *s)
 
 /* Sets up a connection to the store's database: it works in no other one. */
 void pg_store_init_connection(struct postgresql_store *s, struct pg *pg);
-
-/* transaction_retry.c: runs a transaction until it is done, refused or hopeless */
-typedef enum pg_fate (*pg_work)(struct postgresql_store *s, struct pg *pg, void *what);
-/* STORE_OK; STORE_REFUSED: the database refused it; STORE_BUSY: the database is down and may_refuse
- * is set, nothing was stored; STORE_FAILED. */
-enum store_status pg_try_write(struct postgresql_store *s, struct pg_writer *writer, pg_work work,
-                               void *what, bool may_refuse);
-enum store_status pg_try_read(struct postgresql_store *s, struct pg *pg, pg_work work, void *what);
-/* As pg_connect, for periodic work. Fails at once if the daemon is stopping, its patience
- * (PG_STOP_PATIENCE_MS) is over, and the database is away. */
-MUST_CHECK bool pg_store_connect(struct postgresql_store *s, struct pg *pg);
-void pg_store_note_away(struct postgresql_store *s, const struct pg *pg, bool away);
-/* Commits, and counts the commit. */
-enum pg_fate pg_sync_commit(struct postgresql_store *s, struct pg *pg);
-/* Keeps the callback for the sink until the commit. After a commit in doubt its lane looks into the
- * database: that commit may have failed, and another node may have done the same under the same
- * number, handed the callback out, and delivered it. */
-void pg_writer_owe(struct pg_writer *writer, struct callback *c);
-void pg_writer_drop_owed(struct pg_writer *writer);
-void pg_writer_hand_over(struct postgresql_store *s, struct pg_writer *writer);
-
-/* pg_numbers.c: around a transaction that writes at most so many events or outcomes; added NULL:
- * nothing was committed, or the commit is in doubt */
-void pg_numbers_begin(struct pg_numbers *n, int64_t most);
-void pg_numbers_end(struct pg_numbers *n, int64_t most, const struct pg_counts *added);
-/* Around a read of the totals: the mark tells whether a transaction was under way meanwhile. */
-uint64_t pg_numbers_look(struct pg_numbers *n);
-void pg_numbers_looked(struct pg_numbers *n, uint64_t mark, const struct pg_counts *seen);
-
-/* pg_intake.c: the batches of one group; fills in verdicts and the writer's owed callbacks */
-enum pg_fate pg_take_in(struct postgresql_store *s, struct pg *pg, void *intake_group);
-/* outcomes.c */
-enum pg_fate pg_record(struct postgresql_store *s, struct pg *pg, void *outcome_slice);
-/* commands.c */
-enum pg_fate pg_change_object(struct postgresql_store *s, struct pg *pg, void *object_change);
-enum pg_fate pg_resend(struct postgresql_store *s, struct pg *pg, void *what);
-enum pg_fate pg_erase(struct postgresql_store *s, struct pg *pg, void *what);
-
-/* pg_pages.c, pg_reads.c, pg_scans.c */
-/* The requests must be all brief, or none. */
-enum pg_fate pg_read_pages(struct postgresql_store *s, struct pg *pg, void *request_list);
-enum pg_fate pg_read_report(struct postgresql_store *s, struct pg *pg, void *report_query);
-enum pg_fate pg_read_callback(struct postgresql_store *s, struct pg *pg, void *callback_get);
-enum pg_fate pg_read_list(struct postgresql_store *s, struct pg *pg, void *callback_list);
-enum pg_fate pg_read_objects(struct postgresql_store *s, struct pg *pg, void *object_list);
-enum pg_fate pg_read_delivery_stats(struct postgresql_store *s, struct pg *pg, void *query);
-enum pg_fate pg_read_intraday(struct postgresql_store *s, struct pg *pg, void *intraday_query);
-enum pg_fate pg_read_statement(struct postgresql_store *s, struct pg *pg, void *statement_query);
-enum pg_fate pg_read_count(struct postgresql_store *s, struct pg *pg, void *callback_count);
-enum pg_fate pg_read_books(struct postgresql_store *s, struct pg *pg, void *books_check);
-enum pg_fate pg_read_change_log(struct postgresql_store *s, struct pg *pg, void *object_feed);
-/* waiting.c */
-enum pg_fate pg_read_waiting(struct postgresql_store *s, struct pg *pg, void *lane_waiting);
-
-/* changes_thread.c */
-void *pg_changes_main(void *arg);
-void pg_changes_refuse_old(struct postgresql_store *s); /* on the changes thread */
-/* outcomes_thread.c */
-void *pg_outcomes_main(void *arg);
-/* reader_threads.c */
-void *pg_pages_main(void *arg);
-void *pg_reader_main(void *arg); /* arg: a struct pg_reader */
-/* pg_keeper.c */
-void *pg_keeper_main(void *arg);
-/* reads the numbers */
-MUST_CHECK enum pg_fate pg_keeper_look(struct postgresql_store *s, struct pg *pg);

@@ -1,9 +1,17 @@
 /* The threads that read: each runs its requests in order, and one of them packs keys between two.
  */
-#include "store/postgresql/pack_keys.h"
-#include "store/postgresql/postgresql_store.h"
+#include "store/postgresql/reader_threads.h"
 
 #include "base/log.h"
+#include "store/postgresql/change_log.h"
+#include "store/postgresql/delivery_stats_sql.h"
+#include "store/postgresql/pack_keys.h"
+#include "store/postgresql/pg_pages.h"
+#include "store/postgresql/pg_reads.h"
+#include "store/postgresql/pg_scans.h"
+#include "store/postgresql/replica.h"
+#include "store/postgresql/transaction_retry.h"
+#include "store/postgresql/waiting.h"
 
 #include <stdlib.h>
 

@@ -8,7 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
-#include "store/postgresql/postgresql_store.h"
+#include "store/postgresql/pg_connect.h"
 
 #include <stdlib.h>
 
@@ -179,7 +179,7 @@ static bool wait_until_replayed(struct postgresql_store *s, struct pg_replica *r
 }
 
 static bool read_at(struct postgresql_store *s, struct pg_replica *r, struct pg *primary,
-                    struct pg *replica, pg_read_work work, void *what)
+                    struct pg *replica, pg_work work, void *what)
 {
     struct position written;
     if (atomic_load(&r->state) != STORE_REPLICA_USED || !ask_written(primary, &written) ||
@@ -193,8 +193,7 @@ static bool read_at(struct postgresql_store *s, struct pg_replica *r, struct pg 
     return fate == PG_OK;
 }
 
-bool pg_replica_read(struct pg_reader *reader, enum request_kind kind, pg_read_work work,
-                     void *what)
+bool pg_replica_read(struct pg_reader *reader, enum request_kind kind, pg_work work, void *what)
 {
     struct postgresql_store *s = reader->store;
     struct pg_replica *r = s->replica;

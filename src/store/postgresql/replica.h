@@ -6,11 +6,8 @@
  * check finds it good; meanwhile the primary answers, and readers see no error. */
 #pragma once
 
-#include "store/postgresql/connection.h"
-#include "store/queue.h"
+#include "store/postgresql/transaction_retry.h"
 
-struct postgresql_store;
-struct pg_reader;
 struct pg_replica;
 
 /* NULL if no replica is configured; all functions here accept NULL. lag_most_ms: the longest wait
@@ -22,6 +19,5 @@ void pg_replica_stop(struct pg_replica *r);
 void pg_replica_get_numbers(struct pg_replica *r, struct store_numbers *ret);
 
 /* Runs a read on the replica. False: nothing was read, and the caller reads from the primary. */
-typedef enum pg_fate (*pg_read_work)(struct postgresql_store *s, struct pg *pg, void *what);
-MUST_CHECK bool pg_replica_read(struct pg_reader *reader, enum request_kind kind, pg_read_work work,
+MUST_CHECK bool pg_replica_read(struct pg_reader *reader, enum request_kind kind, pg_work work,
                                 void *what);

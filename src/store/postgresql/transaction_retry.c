@@ -16,10 +16,13 @@
  *
  * While the database's disk has no room (disk_room.h) nothing new is tried: what may be refused is
  * refused, and the rest waits. Each try would take room that the server needs for its WAL. */
-#include "store/postgresql/handover.h"
+#include "store/postgresql/transaction_retry.h"
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "store/postgresql/changes_thread.h"
+#include "store/postgresql/handover.h"
+#include "store/postgresql/pg_connect.h"
 
 #include <stdlib.h>
 

@@ -3,7 +3,7 @@
  * The oldest of a lane is searched among the account's oldest callbacks, which have an index. A
  * lane without any among them, because another lane's are much older, is scanned whole. An index by
  * lane would find it at once, but cost a tenth of the server's work for an event. */
-#include "store/postgresql/postgresql_store.h"
+#include "store/postgresql/waiting.h"
 
 #define OLDEST_OF_ACCOUNT 1000
 
