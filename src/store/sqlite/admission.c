@@ -4,9 +4,10 @@
  * applier). Outcomes, account changes and erasures are accepted even then, because they
  * are few or free more space than they use: the disk reserve is kept for them. Only while the
  * store's directory is away everything but outcomes is refused. */
-#include "store/sqlite/sqlite_store.h"
+#include "store/sqlite/admission.h"
 
 #include "base/log.h"
+#include "store/sqlite/sqlite_store.h"
 
 #include <stdlib.h>
 

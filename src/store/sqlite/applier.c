@@ -1,15 +1,15 @@
 /* The applier: writes frozen memtables to SQLite, checkpoints its WAL off the commit path, and
  * purges old data. On a full disk it waits: the memtable stays, the active one fills, and intake is
  * refused as busy until there is room again. */
-#include "store/sqlite/sqlite_store.h"
+#include "store/sqlite/applier.h"
 
 #include "base/log.h"
-
-#include <stdlib.h>
-
 #include "store/sqlite/bundle.h"
 #include "store/sqlite/checkpoint.h"
-#include "store/sqlite/schema.h"
+#include "store/sqlite/purge.h"
+#include "store/sqlite/reads.h"
+
+#include <stdlib.h>
 
 /* How long to wait for another process's lock before reporting it, and the pause between tries. */
 #define LOCKED_MS 1000

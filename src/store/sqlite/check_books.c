@@ -1,15 +1,12 @@
 /* Checks the books of whole days: reads a day's books, events and report sums in one transaction;
  * store/books.c compares them. The day's events are found as for a statement: by the range of
  * numbers accepted on the day, and by the index of late events. */
-#include "store/sqlite/sqlite_store.h"
+#include "store/sqlite/check_books.h"
 
 #include "base/arithmetic.h"
 #include "domain/clock.h"
-#include "store/books.h"
-
 #include "store/sqlite/accepted.h"
 #include "store/sqlite/report_row.h"
-#include "store/sqlite/schema.h"
 
 /* The thread works and sleeps in turns, so that a day of millions does not occupy a core for
  * seconds. */

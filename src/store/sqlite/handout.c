@@ -1,6 +1,6 @@
 /* Hands the callbacks that the last durable group made due to the sink, in one call. The sink may
  * drop any of them; paging finds them again. */
-#include "store/sqlite/sqlite_store.h"
+#include "store/sqlite/handout.h"
 
 #include "base/alloc.h"
 

@@ -8,14 +8,13 @@
  * again once behind a read barrier, so that everything acknowledged before the page was requested
  * is in SQLite. A brief page (due_page.brief) skips the barrier: such pages are read for hundreds
  * of lanes again and again, and would force memtables to be applied several times a second. */
-#include "store/sqlite/sqlite_store.h"
+#include "store/sqlite/page.h"
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "store/sqlite/reads.h"
 
 #include <stdlib.h>
-
-#include "store/sqlite/schema.h"
 
 struct page_work {
     struct due_page *page;

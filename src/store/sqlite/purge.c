@@ -9,15 +9,14 @@
  *
  * A purge that fails because the disk is full is retried after an hour. Any other failure is the
  * connection's sticky failure (sql.h). */
-#include "store/sqlite/sqlite_store.h"
+#include "store/sqlite/purge.h"
 
 #include "base/log.h"
+#include "domain/retention.h"
+#include "store/sqlite/sqlite_store.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-
-#include "domain/retention.h"
-#include "store/sqlite/schema.h"
 
 /* The first table NAME_<day> older than before_day, except the days in `kept`. */
 struct old_day {

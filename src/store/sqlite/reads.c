@@ -1,15 +1,15 @@
 /* The API's reader. Its reads come after the read barrier, so SQLite alone has the answer. */
-#include "store/sqlite/sqlite_store.h"
+#include "store/sqlite/reads.h"
 
 #include "base/alloc.h"
+#include "store/sqlite/reads_callbacks.h"
+#include "store/sqlite/report_row.h"
+#include "store/sqlite/scans.h"
+#include "store/sqlite/search.h"
+#include "store/sqlite/writer_thread.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
-
-#include "store/sqlite/apply.h"
-#include "store/sqlite/report_row.h"
-#include "store/sqlite/schema.h"
-#include "store/sqlite/search.h"
 
 #define READER_IDLE_MS 5000
 #define READS_CACHE_KIB 4096

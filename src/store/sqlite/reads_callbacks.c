@@ -1,19 +1,19 @@
 /* The log of callbacks: one callback with its attempts, and lists by every filter. A list is found
  * by RewardId or PanelistId, otherwise by app, type and state (search.h); the other filters are
  * applied row by row. */
-#include "store/sqlite/sqlite_store.h"
+#include "store/sqlite/reads_callbacks.h"
 
 #include "base/alloc.h"
 #include "domain/clock.h"
-
-#include <inttypes.h>
-#include <stdlib.h>
-
 #include "store/sqlite/accepted.h"
 #include "store/sqlite/attempt_block.h"
 #include "store/sqlite/bundle.h"
 #include "store/sqlite/panelists.h"
 #include "store/sqlite/search.h"
+#include "store/sqlite/sqlite_store.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
 
 /* Rows that a list scans before it uses the search. */
 #define ROWS_BEFORE_SEARCH 8192

@@ -3,15 +3,16 @@
  *
  * The sort spills to a temporary file (in SQLITE_TMPDIR, /var/tmp or /tmp) when it outgrows this
  * connection's cache, so that memory stays bounded. */
-#include "store/sqlite/sqlite_store.h"
+#include "store/sqlite/scans.h"
+
+#include "store/sqlite/accepted.h"
+#include "store/sqlite/check_books.h"
+#include "store/sqlite/reads.h"
+#include "store/sqlite/search.h"
+#include "store/statement.h"
 
 #include <stdlib.h>
 #include <unistd.h>
-
-#include "store/sqlite/accepted.h"
-#include "store/sqlite/schema.h"
-#include "store/sqlite/search.h"
-#include "store/statement.h"
 
 /* also the amount sorted at a time, during which the scan cannot give way */
 #define SCANS_CACHE_KIB 1024

@@ -2,6 +2,11 @@
 #include "store/sqlite/sqlite_store.h"
 
 #include "base/alloc.h"
+#include "store/sqlite/applier.h"
+#include "store/sqlite/page.h"
+#include "store/sqlite/reads.h"
+#include "store/sqlite/recover.h"
+#include "store/sqlite/writer_thread.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

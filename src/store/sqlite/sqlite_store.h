@@ -14,6 +14,7 @@
  * SQLite, and then reads only SQLite (docs/decisions/sqlite-read-barrier.md). */
 #pragma once
 
+#include "store/sqlite/admission.h"
 #include "store/sqlite/apply.h"
 #include "store/sqlite/scrub.h"
 #include "store/sqlite/store_directory.h"
@@ -62,17 +63,6 @@ struct numbers {
         bundle_known /* to look-ups of keys: bundle.h */, cache_bytes[CACHES];
     struct timing timings[STORE_TIMINGS];
     atomic_bool blocked; /* SQLite cannot be written now */
-};
-
-/* See admission.c. */
-struct admission {
-    atomic_llong reserve_bytes; /* 0: depends on the disk's size */
-    int64_t journal_most_bytes;
-    atomic_llong next_look_mono_ms, free_bytes, reserve_now_bytes;
-    atomic_bool disk_low;
-    atomic_bool directory_away; /* see store_directory.h */
-    /* when the writer last refused for lack of journal room; 0: never */
-    atomic_llong journal_stuck_mono_ms;
 };
 
 /* Used by the writer thread only. */
@@ -162,84 +152,3 @@ static inline bool sqlite_reads(enum request_kind kind)
 #define READER_NICER 5
 #define APPLIER_NICER 10
 void store_thread_begin(const char *name, int nicer);
-
-/* writer_thread.c */
-void *writer_main(void *arg);
-/* writer_intake.c: decides the batch's items from r->decided on. True: all are decided; false: the
- * group is full. */
-MUST_CHECK bool writer_intake(struct sqlite_store *s, struct request *r);
-/* True if the journal has room, without waiting, for the part of the batch that goes into this
- * group. */
-bool writer_intake_ready(struct sqlite_store *s, const struct request *r);
-bool writer_group_is_full(const struct sqlite_store *s);
-/* An upper bound of the bytes of its records; 0: neither outcomes nor a change. */
-size_t writer_change_bytes_most(const struct request *r);
-void writer_outcomes(struct sqlite_store *s, struct outcome_batch *batch);
-void writer_object(struct sqlite_store *s, struct object_change *change);
-void writer_resend(struct sqlite_store *s, struct resend *resend);
-void writer_erase(struct sqlite_store *s, struct erase *erase);
-/* handout.c: the callbacks that the group has made due */
-void writer_hand_out(struct sqlite_store *s);
-void writer_hand_out_recovered(struct sqlite_store *s);
-/* Posts the answer and frees the request. */
-void request_answer(struct sqlite_store *s, struct request *r, enum store_status status);
-
-/* applier.c */
-void *applier_main(void *arg);
-void applier_publish_numbers(struct sqlite_store *s);
-/* True: the checkpoint was complete. */
-bool applier_checkpoint(struct sqlite_store *s, bool all);
-/* purge.c: purges by the retention clock, and moves that clock. False: old bodies may be needed by
- * resends that are not applied yet. Call it again soon; no resend is accepted until then. */
-MUST_CHECK bool purge_run(struct apply *a, struct view *v, const struct store_retention *keep,
-                          struct retention_clock *clock, int64_t wall_ms, int64_t mono_ms);
-
-/* admission.c */
-/* Looks at the disk if the last look was long ago; may block. */
-void admission_measure(struct sqlite_store *s);
-/* Whether so many bytes may be written without need: the reserve is left. */
-bool admission_has_room(struct sqlite_store *s, int64_t bytes);
-/* store_ops.judge */
-enum store_refusal admission_judge(struct store *store, const struct intake_batch *submitted);
-/* While the store's directory is away, nothing new is acknowledged: it might be lost. Outcomes are
- * recorded where the files are now. */
-bool admission_refuses_change(const struct sqlite_store *s, const struct request *r);
-
-/* page.c: a page that the page reader and the writer pass to each other */
-struct page_work;
-void *pages_main(void *arg);
-struct page_work *page_work_new(struct due_page *page);
-void page_work_free(struct page_work *work); /* with its remaining callbacks */
-/* The writer's part: fills in the answer, or tells how to read again. */
-enum page_verdict { PAGE_DONE, PAGE_FAILED, PAGE_READ_AGAIN, PAGE_READ_BEHIND_BARRIER };
-enum page_verdict page_filter(struct sqlite_store *s, struct page_work *work);
-
-/* reads.c; arg: a struct reader */
-void *reader_main(void *arg);
-/* True if reads under way must end, because the process does. */
-bool reads_are_over(const struct sqlite_store *s);
-void reader_configure(struct reader *reader);
-/* The next request of a reading thread. A thread that has had none for a while releases its page
- * cache. */
-struct request *reader_next(struct sqlite_store *s, struct queue *from, size_t taker, struct sql *q,
-                            enum cache which);
-static inline void store_note_cache(struct sqlite_store *s, struct sql *q, enum cache which)
-{
-    atomic_store_explicit(&s->numbers.cache_bytes[which], sql_cache_bytes(q), memory_order_relaxed);
-}
-enum store_status read_callback(struct event_lookup *l, uint64_t id, struct callback_get *get);
-enum store_status read_list(struct event_lookup *l, const struct hash_secret *secret, uint64_t id,
-                            struct callback_list *list);
-
-/* scans.c: reads that visit whole days, on threads of their own, so that no other read waits for
- * one. */
-void scans_configure(struct reader *scanner);
-enum store_status scan(struct reader *scanner, const struct request *r);
-void scan_drop_results(const struct request *r);
-/* check_books.c */
-enum store_status read_books(struct reader *scanner, struct books_check *check);
-/* Asked again and again while books are read. False: end. */
-MUST_CHECK bool books_go_on(struct books_scan *books);
-
-/* recover.c */
-MUST_CHECK bool recover_open(struct sqlite_store *s, char **ret_why);

@@ -1,6 +1,8 @@
 /* When the active memtable is frozen, and the requests that wait until it is in the database: reads
  * behind the barrier, and erasures. */
-#include "store/sqlite/writer.h"
+#include "store/sqlite/writer_freeze.h"
+
+#include "store/sqlite/writer_thread.h"
 
 #include <stdlib.h>
 

@@ -1,9 +1,10 @@
 /* Decides changes and adds the decisions to the journal's group and to the active memtable. They
  * become durable when the writer commits the group. */
-#include "store/sqlite/sqlite_store.h"
+#include "store/sqlite/writer_intake.h"
 
 #include "domain/acceptance.h"
 #include "domain/payload.h"
+#include "store/sqlite/writer_thread.h"
 
 #include <inttypes.h>
 

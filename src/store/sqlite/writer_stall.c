@@ -1,5 +1,9 @@
 /* Which requests have to wait for the applier or the journal, and which are refused instead. */
-#include "store/sqlite/writer.h"
+#include "store/sqlite/writer_stall.h"
+
+#include "store/sqlite/writer_freeze.h"
+#include "store/sqlite/writer_intake.h"
+#include "store/sqlite/writer_thread.h"
 
 static bool out_of_patience(const struct sqlite_store *s)
 {

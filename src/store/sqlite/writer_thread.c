@@ -10,7 +10,14 @@
  *   `stalled`. Other requests wait there behind it, in order, except outcomes, pages, reads without
  *   a barrier and the applier's results. If the applier lacks disk space, such intake is refused.
  * - A change that waits for journal space (for ever, if the disk stays full) holds up no intake. */
-#include "store/sqlite/writer.h"
+#include "store/sqlite/writer_thread.h"
+
+#include "store/sqlite/handout.h"
+#include "store/sqlite/page.h"
+#include "store/sqlite/reads.h"
+#include "store/sqlite/writer_freeze.h"
+#include "store/sqlite/writer_intake.h"
+#include "store/sqlite/writer_stall.h"
 
 #include <stdlib.h>
 
