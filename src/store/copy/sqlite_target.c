@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "store/sqlite/apply.h"
+#include "store/sqlite/apply_books.h"
 #include "store/sqlite/checkpoint.h"
 #include "store/sqlite/panelists.h"
 #include "store/sqlite/report_row.h"

@@ -3,13 +3,16 @@
 #include "store/sqlite/apply.h"
 
 #include "base/alloc.h"
-
-#include <stdlib.h>
-
 #include "store/sqlite/accepted.h"
+#include "store/sqlite/apply_books.h"
+#include "store/sqlite/apply_keys.h"
+#include "store/sqlite/apply_objects.h"
+#include "store/sqlite/apply_stats.h"
 #include "store/sqlite/event_row.h"
 #include "store/sqlite/report_row.h"
 #include "store/sqlite/schema.h"
+
+#include <stdlib.h>
 
 static void prepare(struct apply *a)
 {

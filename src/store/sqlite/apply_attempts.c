@@ -1,16 +1,16 @@
 /* The log of attempts: a table for each day of attempts, with the blocks of attempt_block.h as
  * rows. A memtable's attempts of a block are appended to the block as one chunk. */
-#include "store/sqlite/apply.h"
+#include "store/sqlite/apply_attempts.h"
 
 #include "base/alloc.h"
 #include "base/sort.h"
 #include "domain/clock.h"
+#include "store/sqlite/apply.h"
+#include "store/sqlite/schema.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include "store/sqlite/schema.h"
 
 #define AHEAD 8                /* attempts */
 #define TEXTS_BYTES_LIKELY 704 /* of one attempt, from its request headers on */

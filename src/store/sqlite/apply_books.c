@@ -1,8 +1,9 @@
 /* Updates the books (store/books.h) for the callbacks that the transaction has accepted or moved to
  * another state. apply_rows.c and apply_moves.c add up the sums when they write the rows, so that
  * the books agree with the stored events. */
-#include "store/sqlite/apply.h"
+#include "store/sqlite/apply_books.h"
 
+#include "store/sqlite/apply.h"
 #include "store/sqlite/report_row.h"
 
 sqlite3_stmt *books_prepare(struct sql *q)

@@ -1,8 +1,9 @@
 /* Updates the table `due`, the waiting callbacks by lane and due time. Rows are deleted and
  * inserted in the order of the table, after all event rows of the memtable are written. */
-#include "store/sqlite/apply.h"
+#include "store/sqlite/apply_due.h"
 
 #include "base/alloc.h"
+#include "store/sqlite/apply.h"
 
 #include <stdlib.h>
 

@@ -4,17 +4,18 @@
  * of active panelists and the payments that the cap counts contain keyed hashes of the id. These
  * are removed, too. In a set, the hash of the replacement takes the place of the old hash, so that
  * the day's count stays. */
-#include "store/sqlite/apply.h"
+#include "store/sqlite/apply_erase.h"
 
 #include "base/alloc.h"
 #include "domain/clock.h"
-
-#include <inttypes.h>
-#include <stdlib.h>
-
+#include "store/sqlite/apply.h"
+#include "store/sqlite/apply_moves.h"
 #include "store/sqlite/bundle.h"
 #include "store/sqlite/event_row.h"
 #include "store/sqlite/panelists.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
 
 /* Events looked up at a time: few queries for many events, and 1 MiB. */
 #define ERASED_AT_ONCE 65536

@@ -2,9 +2,10 @@
  * days after its callback is final. Most callbacks are final within RETENTION_SCHEDULE_DAYS
  * (domain/retention.h) of their acceptance, and need no row here. For the others, the table has, by
  * segment, the last day on which one became final. */
-#include "store/sqlite/apply.h"
+#include "store/sqlite/apply_final_late.h"
 
 #include "base/alloc.h"
+#include "store/sqlite/apply.h"
 
 void apply_note_final_late(struct apply *a, uint32_t segment, int32_t final_day)
 {

@@ -1,8 +1,9 @@
 /* Slots of a quarter of an hour (store.h, struct intraday_query): the additions of a memtable to an
  * account's day are summed first, and each slot is written once. */
-#include "store/sqlite/apply.h"
+#include "store/sqlite/apply_intraday.h"
 
 #include "domain/clock.h"
+#include "store/sqlite/apply.h"
 #include "store/sqlite/report_row.h"
 #include "store/sqlite/schema.h"
 

@@ -1,19 +1,19 @@
 /* Writes keys, bodies and panelists into the open segment. A segment is closed when it has enough
  * keys, has as many runs as can be numbered, or is old enough. A memtable is never split between
  * two segments. */
-#include "store/sqlite/apply.h"
+#include "store/sqlite/apply_keys.h"
 
 #include "base/alloc.h"
 #include "base/sort.h"
 #include "domain/clock.h"
-
-#include <inttypes.h>
-#include <stdlib.h>
-
+#include "store/sqlite/apply.h"
 #include "store/sqlite/key_sets.h"
 #include "store/sqlite/run.h"
 #include "store/sqlite/run_merge.h"
 #include "store/sqlite/schema.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
 
 #define SEGMENT_DAYS 30
 

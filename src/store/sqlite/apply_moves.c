@@ -1,7 +1,8 @@
 /* A callback's change of state, in every table except its own row. */
-#include "store/sqlite/apply.h"
+#include "store/sqlite/apply_moves.h"
 
 #include "domain/clock.h"
+#include "store/sqlite/apply.h"
 #include "store/sqlite/event_row.h"
 
 struct apply_callback apply_callback_read(sqlite3_stmt *s, uint64_t id)

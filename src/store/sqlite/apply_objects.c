@@ -1,4 +1,6 @@
 /* Account objects. */
+#include "store/sqlite/apply_objects.h"
+
 #include "store/sqlite/apply.h"
 
 void apply_objects(struct apply *a)

@@ -2,14 +2,15 @@
  * at a time, but they are written one by one. The exception is the most frequent change: a waiting
  * callback is delivered. It changes every row in the same way, so one statement scans a range of
  * ids and changes the rows whose ids are in a list (docs/decisions/hot-path.md). */
-#include "store/sqlite/apply.h"
+#include "store/sqlite/apply_older.h"
 
 #include "base/alloc.h"
+#include "domain/retention.h"
+#include "store/sqlite/apply.h"
+#include "store/sqlite/apply_moves.h"
+#include "store/sqlite/event_row.h"
 
 #include <stdlib.h>
-
-#include "domain/retention.h"
-#include "store/sqlite/event_row.h"
 
 /* How many other rows a statement may scan between two of its own: about the cost of starting
  * another statement. */

@@ -9,16 +9,16 @@
  * A client's set of a day is complete or empty. If it is empty although the report row counts
  * panelists, the set was dropped. It is then rebuilt from the events, so that late events (an
  * import) count no panelist twice. */
-#include "store/sqlite/apply.h"
+#include "store/sqlite/apply_reports.h"
 
 #include "domain/clock.h"
+#include "store/sqlite/accepted.h"
+#include "store/sqlite/apply.h"
+#include "store/sqlite/report_row.h"
+#include "store/sqlite/schema.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
-
-#include "store/sqlite/accepted.h"
-#include "store/sqlite/report_row.h"
-#include "store/sqlite/schema.h"
 
 struct report_order {
     int32_t day;

@@ -1,13 +1,13 @@
 /* Event rows: inserts new ones in the state that their callback has reached, changes earlier ones
  * (apply_older.c), and updates the waiting callbacks of the lanes (apply_due.c). */
-#include "store/sqlite/apply.h"
+#include "store/sqlite/apply_rows.h"
 
 #include "base/alloc.h"
 #include "base/sort.h"
+#include "store/sqlite/apply.h"
+#include "store/sqlite/event_row.h"
 
 #include <stdlib.h>
-
-#include "store/sqlite/event_row.h"
 
 #define PLAIN_RUN 16
 

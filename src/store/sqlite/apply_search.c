@@ -1,8 +1,9 @@
 /* The search of callbacks by state: collects moves from one state to another and writes them set by
  * set (search_set.h). */
-#include "store/sqlite/apply.h"
+#include "store/sqlite/apply_search.h"
 
 #include "base/alloc.h"
+#include "store/sqlite/apply.h"
 #include "store/sqlite/search_set.h"
 
 /* Records a change of a set. key: the set; value: the event's number and, in the lowest bit,

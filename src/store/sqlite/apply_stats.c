@@ -2,8 +2,9 @@
  * each endpoint and five minutes; merges old rows into longer slots or deletes them, one slot at a
  * time, so that transactions stay short. The key begins with the slot, so that rows written or
  * deleted together are adjacent. */
-#include "store/sqlite/apply.h"
+#include "store/sqlite/apply_stats.h"
 
+#include "store/sqlite/apply.h"
 #include "store/sqlite/schema.h"
 
 #include <inttypes.h>

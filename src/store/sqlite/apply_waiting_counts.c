@@ -2,9 +2,10 @@
  * give the time of the oldest waiting callback. They also keep a segment's bodies until none of its
  * callbacks waits. Many events are accepted in the same millisecond, so a count costs less than an
  * index entry for each event. */
-#include "store/sqlite/apply.h"
+#include "store/sqlite/apply_waiting_counts.h"
 
 #include "base/alloc.h"
+#include "store/sqlite/apply.h"
 
 #include <stdlib.h>
 

@@ -13,6 +13,7 @@
 
 #include "base/log.h"
 #include "domain/retention.h"
+#include "store/sqlite/apply_stats.h"
 #include "store/sqlite/sqlite_store.h"
 
 #include <inttypes.h>

@@ -2,6 +2,7 @@
 #include "store/sqlite/reads.h"
 
 #include "base/alloc.h"
+#include "store/sqlite/apply_stats.h"
 #include "store/sqlite/reads_callbacks.h"
 #include "store/sqlite/report_row.h"
 #include "store/sqlite/scans.h"
