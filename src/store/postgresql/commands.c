@@ -195,8 +195,8 @@ static int rename_events(struct pg *pg, const struct erase *erase, struct str re
     args_int(pg_args(pg), PG_INT4, erase->account_no);
     args_str(&pg->args, PG_TEXT, replacement);
     pg_query(pg,
-             "SELECT 1 FROM event e JOIN waiting w ON " ROW_FIRST_ATTEMPT " WHERE " ROW_OF_PANELIST(
-                 "$1", "$2") " AND e.state=" ROW_SQL(ROW_STATE_PRESUMED) " FOR UPDATE OF w");
+             "SELECT 1 FROM event e JOIN waiting w ON " ROW_FIRST_ATTEMPT
+             " WHERE " ROW_OF_PANELIST("$1", "$2") " AND e.state=" ROW_PRESUMED " FOR UPDATE OF w");
     return at;
 }
 
@@ -231,11 +231,9 @@ enum pg_fate pg_erase(struct postgresql_store *s, struct pg *pg, void *what)
     int renamed = rename_events(pg, erase, replacement);
     args_int(pg_args(pg), PG_INT4, erase->account_no);
     args_str(&pg->args, PG_TEXT, replacement);
-    int waiting = pg_query(
-        pg,
-        "SELECT " ROW_WITHOUT_BODY " FROM event e WHERE " ROW_OF_PANELIST(
-            "$1", "$2") " AND (e.wait<>0 OR e.state=" ROW_SQL(ROW_STATE_PRESUMED) " AND " ROW_WAITS
-                                                                                  ")");
+    int waiting = pg_query(pg, "SELECT " ROW_WITHOUT_BODY " FROM event e WHERE " ROW_OF_PANELIST(
+                                   "$1", "$2") " AND (e.wait<>0 OR e.state=" ROW_PRESUMED
+                                               " AND " ROW_WAITS ")");
     enum pg_fate fate = pg_sync(pg);
     if (fate != PG_OK)
         return fate;

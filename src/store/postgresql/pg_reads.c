@@ -147,7 +147,7 @@ enum pg_fate pg_read_callback(struct postgresql_store *s, struct pg *pg, void *c
 /* What is older than all that waits needs no look at `waiting`. */
 /* clang-format off */
 #define IS_UNDELIVERED                                                                             \
-    "(e.state NOT IN(3," ROW_SQL(ROW_STATE_PRESUMED) ") OR e.state=" ROW_SQL(ROW_STATE_PRESUMED)           \
+    "(e.state NOT IN(3," ROW_PRESUMED ") OR e.state=" ROW_PRESUMED                                 \
     " AND e.accepted_ms>=(SELECT min(w.accepted_ms) FROM waiting w WHERE w.account_no=$1"          \
     " AND w.pending) AND " ROW_WAITS ")"
 /* clang-format on */

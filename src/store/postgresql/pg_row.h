@@ -16,6 +16,7 @@
 #define ROW_STATE_PRESUMED -1 // NOLINT(bugprone-macro-parentheses): it is SQL, too
 #define ROW_SQL_(number) #number
 #define ROW_SQL(number) ROW_SQL_(number)
+#define ROW_PRESUMED ROW_SQL(ROW_STATE_PRESUMED)
 _Static_assert(CALLBACK_PENDING == 1 && CALLBACK_DELIVERED == 3 && LANE_KINDS == 5,
                "these numbers stand in the SQL below");
 /* SQL: the condition that row `w` of `waiting` is that of the event `e` that presumes delivery;
@@ -28,14 +29,14 @@ _Static_assert(CALLBACK_PENDING == 1 && CALLBACK_DELIVERED == 3 && LANE_KINDS ==
 /* clang-format off */
 #define ROW_WAITS "EXISTS(SELECT FROM waiting w WHERE " ROW_FIRST_ATTEMPT " OFFSET 0)"
 #define ROW_STATE_IF(waits)                                                                        \
-    "(CASE WHEN e.state<>" ROW_SQL(ROW_STATE_PRESUMED) " THEN e.state WHEN " waits " THEN 1 ELSE 3 END)"
+    "(CASE WHEN e.state<>" ROW_PRESUMED " THEN e.state WHEN " waits " THEN 1 ELSE 3 END)"
 #define ROW_STATE ROW_STATE_IF(ROW_WAITS)
 #define ROW_STATE_OF_MANY                                                                          \
     ROW_STATE_IF("EXISTS(SELECT FROM waiting w WHERE " ROW_FIRST_ATTEMPT ")")
 /* SQL: the condition that the callback of event `e` is delivered. The planner estimates it better
  * than a comparison of the state. */
 #define ROW_IS_DELIVERED                                                                           \
-    "(e.state=3 OR e.state=" ROW_SQL(ROW_STATE_PRESUMED) " AND NOT " ROW_WAITS ")"
+    "(e.state=3 OR e.state=" ROW_PRESUMED " AND NOT " ROW_WAITS ")"
 /* clang-format on */
 
 /* row_callback.counted: which totals include the callback; each counts it once. */
@@ -67,7 +68,7 @@ struct pg_row {
     "e.reward_decimals,e.occurred_ms,e.accepted_ms,e.revenue_micros,e.reward_micros,e.offer_id,"   \
     "e.original_no,e.event_id,e.panelist_id,e.session_id,e.mid,e.offer_title,e.offer_goal_id,"     \
     "e.original_reward_id,e.reason_text,e.signature_offset,e.cap,"                                 \
-    "e.state=" ROW_SQL(ROW_STATE_PRESUMED) "," state                                                   \
+    "e.state=" ROW_PRESUMED "," state                                                              \
     ",e.reason,e.wait,e.manual,e.failed_attempts,e.slot,e.due_ms,e.attempts,e.counted,"            \
     "e.resend_no,e.resend_due_ms,e.erased"
 /* clang-format on */
