@@ -8,14 +8,6 @@
 #include "store/postgresql/partitions.h"
 #include "store/store_ops.h"
 
-/* What `counted` is for nearly every callback in this state. */
-static unsigned counted_by_state(enum callback_state state)
-{
-    return state == CALLBACK_DELIVERED ? COUNTED_DELIVERED
-           : state == CALLBACK_DEAD    ? COUNTED_DEAD
-                                       : 0;
-}
-
 /* The callback of a row that presumes delivery: delivered by the first attempt, or due for it. */
 static struct callback_life presumed_life(const struct event *e, bool is_delivered, int64_t due_ms)
 {
@@ -69,7 +61,7 @@ void pg_row_read(const PGresult *r, int at, struct pg_row *ret)
     s->life.place.due_ms = pg_int(r, at, c++);
     s->life.attempts = (int32_t)pg_int(r, at, c++);
     s->counted =
-        pg_is_null(r, at, c) ? counted_by_state(s->life.state) : (unsigned)pg_int(r, at, c);
+        pg_is_null(r, at, c) ? counted_bit(s->life.state) : (unsigned)pg_int(r, at, c);
     c++;
     s->resend_last_no = (uint64_t)pg_int(r, at, c++);
     if (!pg_is_null(r, at, c))
@@ -106,7 +98,7 @@ void pg_row_deliver_presumed(struct pg_row *row)
 {
     row->event.state = CALLBACK_DELIVERED;
     row->callback.life = presumed_life(&row->event, true, 0);
-    row->callback.counted = counted_by_state(CALLBACK_DELIVERED);
+    row->callback.counted = counted_bit(CALLBACK_DELIVERED);
 }
 
 static bool is_same_life(const struct callback_life *a, const struct callback_life *b)
@@ -122,7 +114,7 @@ bool pg_row_may_presume(const struct event *e, const struct row_callback *now)
     bool is_delivered = now->life.state == CALLBACK_DELIVERED;
     struct callback_life presumed = presumed_life(e, is_delivered, now->life.place.due_ms);
     return is_same_life(&now->life, &presumed) && now->resend_last_no == 0 && now->resend.no == 0 &&
-           now->counted == counted_by_state(now->life.state);
+           now->counted == counted_bit(now->life.state);
 }
 
 struct callback *pg_callback_new(const struct event *e, const struct callback_life *life,
@@ -260,7 +252,7 @@ struct pg_column *rows_add_first(struct pg_column *c, const struct event *e, int
 
 void rows_add_counted(struct pg_column *c, enum callback_state state, unsigned counted)
 {
-    if (counted == counted_by_state(state))
+    if (counted == counted_bit(state))
         column_null(c);
     else
         column_int(c, counted);

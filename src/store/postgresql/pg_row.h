@@ -3,6 +3,7 @@
 
 #include "domain/event.h"
 #include "domain/schedule.h"
+#include "store/counted.h"
 #include "store/packed/attempt_texts.h"
 #include "store/postgresql/connection.h"
 #include "store/postgresql/pg_schema.h"
@@ -39,13 +40,9 @@ _Static_assert(CALLBACK_PENDING == 1 && CALLBACK_DELIVERED == 3 && LANE_KINDS ==
     "(e.state=3 OR e.state=" ROW_PRESUMED " AND NOT " ROW_WAITS ")"
 /* clang-format on */
 
-/* row_callback.counted: which totals include the callback; each counts it once. */
-#define COUNTED_DELIVERED 1
-#define COUNTED_DEAD 2
-
 struct row_callback {
     struct callback_life life;
-    unsigned counted;
+    unsigned counted;        /* COUNTED_ bits */
     uint64_t resend_last_no; /* of the last resend, answered or not; 0: never resent */
     struct pending_resend resend;
 };

@@ -101,14 +101,12 @@ void changes_pending(struct changes *ch, uint32_t account_no, int64_t more)
 
 void changes_count_final(struct changes *ch, uint32_t account_no, struct row_callback *now)
 {
-    if (now->life.state == CALLBACK_DELIVERED && !(now->counted & COUNTED_DELIVERED)) {
-        now->counted |= COUNTED_DELIVERED;
-        total_of(ch, account_no)->delivered++;
-    }
-    if (now->life.state == CALLBACK_DEAD && !(now->counted & COUNTED_DEAD)) {
-        now->counted |= COUNTED_DEAD;
-        total_of(ch, account_no)->dead++;
-    }
+    unsigned bit = counted_bit(now->life.state) & ~now->counted;
+    if (!bit)
+        return;
+    struct changed_total *total = total_of(ch, account_no);
+    now->counted |= bit;
+    *(bit == COUNTED_DELIVERED ? &total->delivered : &total->dead) += 1;
 }
 
 void changes_row(struct changes *ch, const struct pg_row *row, const struct row_callback *now)

@@ -6,20 +6,11 @@
 
 #include "base/arena.h"
 #include "domain/callback_life.h"
+#include "store/counted.h"
 #include "store/idmap.h"
 #include "store/journal/journal.h"
 #include "store/sqlite/ids.h"
 #include "store/store.h"
-
-/* A total counts a callback once, even if it is resent. Stored: append only. */
-#define COUNTED_DELIVERED 1u
-#define COUNTED_DEAD 2u
-static inline unsigned counted_bit(enum callback_state state)
-{
-    return state == CALLBACK_DELIVERED ? COUNTED_DELIVERED
-           : state == CALLBACK_DEAD    ? COUNTED_DEAD
-                                       : 0;
-}
 
 struct mem_entry {
     uint64_t id;
