@@ -14,6 +14,11 @@ int sort_compare_numbers(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
+int sort_compare_numbers_descending(const void *a, const void *b)
+{
+    return sort_compare_numbers(b, a);
+}
+
 static unsigned digit_of(uint64_t key, int digit)
 {
     return (unsigned)(key >> (8 * digit)) & 0xffu;

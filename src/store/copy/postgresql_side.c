@@ -127,3 +127,11 @@ bool pg_side_meta(struct pg *pg, const char *name, struct str *ret)
     *ret = PQntuples(r) == 1 ? pg_str(r, 0, 0) : STR_NONE;
     return true;
 }
+
+bool pg_side_failed(struct pg *pg, struct buf *ret_why)
+{
+    buf_clear(ret_why);
+    buf_add_str(ret_why, buf_str(&pg->why));
+    (void)buf_c(ret_why);
+    return false;
+}

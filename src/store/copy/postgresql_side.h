@@ -12,6 +12,8 @@ enum pg_side_use {
 /* Connects, checks the server and the schema's version, and checks that no daemon runs: it waits
  * some seconds for the lease of one that was killed. False: *ret_why is a sentence (malloc'ed). */
 MUST_CHECK bool pg_side_open(struct pg *pg, enum pg_side_use use, char **ret_why);
+/* Returns false; *ret_why is why the last trip failed. */
+bool pg_side_failed(struct pg *pg, struct buf *ret_why);
 /* How often daemons have claimed the database or a part of it: a mark that changes once one has. */
 MUST_CHECK bool pg_side_mark(struct pg *pg, struct buf *to);
 /* One value of `meta`; absent if there is none. Valid until the next round trip. */

@@ -23,14 +23,6 @@ static struct postgresql_source *self_of(struct copy_source *s)
     return CONTAINER_OF(s, struct postgresql_source, source);
 }
 
-static bool failed(struct postgresql_source *s)
-{
-    buf_clear(&s->source.why);
-    buf_add_str(&s->source.why, buf_str(&s->pg.why));
-    (void)buf_c(&s->source.why);
-    return false;
-}
-
 /* --- objects, reports, books -------------------------------------------------------------------
  */
 
@@ -340,7 +332,7 @@ static bool read_chunk(struct copy_source *source, struct copy_chunk *c)
     case COPY_SECTION_END: UNREACHABLE();
     }
     if (!good)
-        return failed(s);
+        return pg_side_failed(&s->pg, &s->source.why);
     copy_chunk_end(c, &s->at);
     s->at = c->end;
     return true;
@@ -349,7 +341,7 @@ static bool read_chunk(struct copy_source *source, struct copy_chunk *c)
 static bool mark(struct copy_source *source, struct buf *to)
 {
     struct postgresql_source *s = self_of(source);
-    return pg_side_mark(&s->pg, to) || failed(s);
+    return pg_side_mark(&s->pg, to) || pg_side_failed(&s->pg, &s->source.why);
 }
 
 static void close_source(struct copy_source *source)

@@ -30,14 +30,6 @@ static struct postgresql_target *self_of(struct copy_target *t)
     return CONTAINER_OF(t, struct postgresql_target, target);
 }
 
-static bool failed(struct postgresql_target *t)
-{
-    buf_clear(&t->target.why);
-    buf_add_str(&t->target.why, buf_str(&t->pg.why));
-    (void)buf_c(&t->target.why);
-    return false;
-}
-
 /* Sends one statement for the rows in the table; none if the table is empty. */
 static void send(struct postgresql_target *t, const char *sql)
 {
@@ -319,7 +311,7 @@ static bool write_chunk(struct copy_target *target, struct copy_chunk *c)
     if (c->count == 0)
         to = (struct copy_position){.section = c->section + 1};
     if (!make_partitions(t, c))
-        return failed(t);
+        return pg_side_failed(&t->pg, &t->target.why);
     pg_begin(&t->pg, false);
     switch (c->section) {
     case COPY_OBJECTS: write_objects(t, c); break;
@@ -329,7 +321,7 @@ static bool write_chunk(struct copy_target *target, struct copy_chunk *c)
     case COPY_SECTION_END: UNREACHABLE();
     }
     if (!good)
-        return failed(t);
+        return pg_side_failed(&t->pg, &t->target.why);
     int moved = move_position(t, &to, &position);
     good = pg_sync(&t->pg) == PG_OK;
     if (good && pg_int(pg_result(&t->pg, moved), 0, 0) != 1)
@@ -341,7 +333,7 @@ static bool write_chunk(struct copy_target *target, struct copy_chunk *c)
     buf_free(&t->position);
     t->position = position;
     target->at = to;
-    return good || failed(t);
+    return good || pg_side_failed(&t->pg, &t->target.why);
 }
 
 /* --- life ------------------------------------------------------------------------------------- */
@@ -378,7 +370,7 @@ static bool finish(struct copy_target *target)
     pg_exec(&t->pg,
             "DELETE FROM meta WHERE name IN('" PG_META_COPY_POSITION "','" PG_META_COPY_MARK "')");
     pg_commit(&t->pg);
-    return pg_sync(&t->pg) == PG_OK || failed(t);
+    return pg_sync(&t->pg) == PG_OK || pg_side_failed(&t->pg, &t->target.why);
 }
 
 static void close_target(struct copy_target *target)

@@ -77,22 +77,16 @@ static enum copy_end copy_sections(struct copying *c)
     return COPY_EQUAL;
 }
 
+/* Closes the other side. NULL: it could not be opened, and *c->ret_why says why. */
 static enum copy_end compare(struct copying *c, struct copy_source *other)
 {
+    if (!other)
+        return COPY_FAILED;
     struct copy_source *sides[2] = {c->from, other};
     enum copy_end end = copy_compare(c->options, sides, c->ret);
     if (end == COPY_FAILED)
-        return fail(c, c->from->why.n ? &c->from->why : &other->why);
-    return end;
-}
-
-static enum copy_end compare_written(struct copying *c)
-{
-    struct copy_source *written = c->to->ops->reread(c->to, c->ret_why);
-    if (!written)
-        return COPY_FAILED;
-    enum copy_end end = compare(c, written);
-    written->ops->close(written);
+        end = fail(c, c->from->why.n ? &c->from->why : &other->why);
+    other->ops->close(other);
     return end;
 }
 
@@ -121,21 +115,11 @@ static enum copy_end copy_all(struct copying *c)
     c->ret->went_on = c->to->went_on;
     enum copy_end end = copy_sections(c);
     if (end == COPY_EQUAL)
-        end = compare_written(c);
+        end = compare(c, c->to->ops->reread(c->to, c->ret_why));
     if (end == COPY_EQUAL && !is_unchanged(c))
         end = fail(c, &c->from->why);
     if (end == COPY_EQUAL && !c->to->ops->finish(c->to))
         end = fail(c, &c->to->why);
-    return end;
-}
-
-static enum copy_end only_compare(struct copying *c)
-{
-    struct copy_source *other = open_source(&c->options->to, c->ret_why);
-    if (!other)
-        return COPY_FAILED;
-    enum copy_end end = compare(c, other);
-    other->ops->close(other);
     return end;
 }
 
@@ -148,7 +132,8 @@ enum copy_end store_copy(const struct copy_options *options, struct copy_result 
     *ret_why = NULL;
     c.from = open_source(&options->from, ret_why);
     if (c.from)
-        end = options->only_compare ? only_compare(&c) : copy_all(&c);
+        end =
+            options->only_compare ? compare(&c, open_source(&options->to, ret_why)) : copy_all(&c);
     if (c.to)
         c.to->ops->close(c.to);
     if (c.from)

@@ -116,6 +116,14 @@ FORMATTED(pg_exec_f, pg_exec)
 FORMATTED(pg_query_f, pg_query)
 FORMATTED(pg_query_prepared_f, pg_query_prepared)
 
+void pg_query_table(struct pg *pg, const struct pg_table *t, const char *sql)
+{
+    if (table_rows(t) == 0)
+        return;
+    args_table(pg_args(pg), t);
+    pg_query_prepared(pg, sql);
+}
+
 /* Statements look up few of very many rows by their keys. A plan that reads a whole table is never
  * right, but the planner may choose it for a partition without statistics. No key comes twice, so
  * Memoize does not help either. */

@@ -93,6 +93,8 @@ int pg_query_prepared(struct pg *pg, const char *sql);
 int pg_query_prepared_f(struct pg *pg, const char *fmt, ...) PRINTF_LIKE(2, 3);
 int pg_exec_f(struct pg *pg, const char *fmt, ...) PRINTF_LIKE(2, 3);
 int pg_query_f(struct pg *pg, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* As pg_query_prepared, with a table's rows as arguments; without rows it does nothing. */
+void pg_query_table(struct pg *pg, const struct pg_table *t, const char *sql);
 /* BEGIN and the settings. */
 void pg_begin(struct pg *pg, bool read_only);
 /* A transaction that writes and uses generic plans. */

@@ -30,10 +30,10 @@ void pg_add_delivery_stats(struct pg *pg, struct pg_table *t, struct delivery_st
         for (size_t k = 0; k < DELIVERY_STATS_COUNTS; k++)
             column_int_or_null(&t->columns[3 + k], *delivery_stats_column(&r->stats, k));
     }
-    args_table(pg_args(pg), t);
-    pg_query_prepared(pg, "INSERT INTO delivery_stats AS d SELECT 1,u.* FROM unnest($1,$2,$3,$4,$5,"
-                          "$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22,$23,$24,"
-                          "$25,$26,$27,$28,$29,$30,$31,$32,$33) u" ADD_TO_ROW);
+    pg_query_table(pg, t,
+                   "INSERT INTO delivery_stats AS d SELECT 1,u.* FROM unnest($1,$2,$3,$4,$5,"
+                   "$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22,$23,$24,"
+                   "$25,$26,$27,$28,$29,$30,$31,$32,$33) u" ADD_TO_ROW);
 }
 
 #define ADD_ATTEMPTS                                                                               \
@@ -41,10 +41,7 @@ void pg_add_delivery_stats(struct pg *pg, struct pg_table *t, struct delivery_st
 
 void pg_add_attempts(struct pg *pg, const struct pg_table *t)
 {
-    if (table_rows(t) == 0)
-        return;
-    args_table(pg_args(pg), t);
-    pg_query_prepared(pg, ADD_ATTEMPTS);
+    pg_query_table(pg, t, ADD_ATTEMPTS);
 }
 
 enum pg_fate pg_add_attempts_again(struct pg *pg, const struct pg_table *t,

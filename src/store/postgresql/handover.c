@@ -79,12 +79,9 @@ void handover_events(struct pg_table *t, const struct event *const *events, size
 
 void handover_send(struct pg_writer *writer)
 {
-    if (table_rows(&writer->handover) == 0)
-        return;
-    args_table(pg_args(&writer->pg), &writer->handover);
-    pg_query_prepared(&writer->pg,
-                      "INSERT INTO handover(account_no,shard,lane,due_ms,event_no,period,callbacks)"
-                      " SELECT * FROM unnest($1,$2,$3,$4,$5,$6,$7)");
+    pg_query_table(&writer->pg, &writer->handover,
+                   "INSERT INTO handover(account_no,shard,lane,due_ms,event_no,period,callbacks)"
+                   " SELECT * FROM unnest($1,$2,$3,$4,$5,$6,$7)");
     writer->handed_over += table_rows(&writer->handover);
 }
 

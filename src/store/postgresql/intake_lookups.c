@@ -20,9 +20,9 @@ static void ask_accounts(struct pg_intake *in)
     table_begin(&t, "i");
     for (size_t i = 0; i < in->account_count; i++)
         column_int(&t.columns[0], in->accounts[i].account_no);
-    args_table(pg_args(in->pg), &t);
-    pg_query_prepared(in->pg, "INSERT INTO account SELECT a,0,0,-2147483648"
-                              " FROM unnest($1) AS u(a) ORDER BY a ON CONFLICT DO NOTHING");
+    pg_query_table(in->pg, &t,
+                   "INSERT INTO account SELECT a,0,0,-2147483648"
+                   " FROM unnest($1) AS u(a) ORDER BY a ON CONFLICT DO NOTHING");
     args_table(pg_args(in->pg), &t);
     in->at_accounts =
         pg_query_prepared(in->pg, "SELECT account_no,last_event_no,last_accepted_ms,period"

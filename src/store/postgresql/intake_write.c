@@ -59,10 +59,7 @@ static void write_bodies(struct pg_intake *in)
         column_int(&t->columns[2], (int64_t)e->event_no);
         column_str(&t->columns[3], text_pack(&in->writer->packer.text, e->body));
     }
-    if (table_rows(t) == 0)
-        return;
-    args_table(pg_args(in->pg), t);
-    pg_query_prepared(in->pg, "INSERT INTO body SELECT * FROM unnest($1,$2,$3,$4)");
+    pg_query_table(in->pg, t, "INSERT INTO body SELECT * FROM unnest($1,$2,$3,$4)");
 }
 
 static void write_keys(struct pg_intake *in)
@@ -86,8 +83,7 @@ static void write_keys(struct pg_intake *in)
         column_int(&t->columns[2], (int64_t)e->content);
         column_int(&t->columns[3], (int64_t)e->event_no);
     }
-    args_table(pg_args(in->pg), t);
-    pg_query_prepared(in->pg, "INSERT INTO event_key SELECT * FROM unnest($1,$2,$3,$4)");
+    pg_query_table(in->pg, t, "INSERT INTO event_key SELECT * FROM unnest($1,$2,$3,$4)");
 }
 
 static void write_reversals(struct pg_intake *in)
@@ -103,10 +99,7 @@ static void write_reversals(struct pg_intake *in)
         column_int(&t->columns[2], (int64_t)e->event_no);
         column_int(&t->columns[3], in->items[i].period);
     }
-    if (table_rows(t) == 0)
-        return;
-    args_table(pg_args(in->pg), t);
-    pg_query_prepared(in->pg, "INSERT INTO reversal SELECT * FROM unnest($1,$2,$3,$4)");
+    pg_query_table(in->pg, t, "INSERT INTO reversal SELECT * FROM unnest($1,$2,$3,$4)");
 }
 
 /* --- accounts --------------------------------------------------------------------------------- */
@@ -123,11 +116,10 @@ static void write_accounts(struct pg_intake *in)
         column_int(&t->columns[2], a->last_accepted_ms);
         column_int(&t->columns[3], a->period);
     }
-    args_table(pg_args(in->pg), t);
-    pg_query_prepared(in->pg,
-                      "UPDATE account a SET last_event_no=u.n,last_accepted_ms=u.l,period=u.p"
-                      " FROM unnest($1,$2,$3,$4) AS u(a,n,l,p) WHERE a.account_no=u.a"
-                      " AND a.last_event_no<u.n");
+    pg_query_table(in->pg, t,
+                   "UPDATE account a SET last_event_no=u.n,last_accepted_ms=u.l,period=u.p"
+                   " FROM unnest($1,$2,$3,$4) AS u(a,n,l,p) WHERE a.account_no=u.a"
+                   " AND a.last_event_no<u.n");
 }
 
 /* The first number of an account in each of its periods. */
@@ -143,10 +135,7 @@ static void write_periods(struct pg_intake *in)
         column_int(&t->columns[1], (int64_t)item->event.event_no);
         column_int(&t->columns[2], item->period);
     }
-    if (table_rows(t) == 0)
-        return;
-    args_table(pg_args(in->pg), t);
-    pg_query_prepared(in->pg, "INSERT INTO account_period SELECT * FROM unnest($1,$2,$3)");
+    pg_query_table(in->pg, t, "INSERT INTO account_period SELECT * FROM unnest($1,$2,$3)");
 }
 
 /* Which account each app is in; `accepted` is ordered by lane. */
@@ -161,10 +150,7 @@ static void write_apps(struct pg_intake *in, struct intake_item *const *accepted
         column_int(&t->columns[0], e->app_no);
         column_int(&t->columns[1], e->account_no);
     }
-    if (table_rows(t) == 0)
-        return;
-    args_table(pg_args(in->pg), t);
-    pg_query_prepared(in->pg, "INSERT INTO app SELECT * FROM unnest($1,$2) ON CONFLICT DO NOTHING");
+    pg_query_table(in->pg, t, "INSERT INTO app SELECT * FROM unnest($1,$2) ON CONFLICT DO NOTHING");
 }
 
 /* --- reports ---------------------------------------------------------------------------------- */
@@ -253,8 +239,7 @@ static void write_reports(struct pg_intake *in)
             ;
         add_report(&in->writer->table, d + first, end - first);
     }
-    args_table(pg_args(in->pg), &in->writer->table);
-    pg_query_prepared(in->pg, report_upsert);
+    pg_query_table(in->pg, &in->writer->table, report_upsert);
 }
 
 /* --- callbacks -------------------------------------------------------------------------------- */

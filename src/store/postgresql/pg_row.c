@@ -60,8 +60,7 @@ void pg_row_read(const PGresult *r, int at, struct pg_row *ret)
     s->life.place.slot = (int32_t)pg_int(r, at, c++);
     s->life.place.due_ms = pg_int(r, at, c++);
     s->life.attempts = (int32_t)pg_int(r, at, c++);
-    s->counted =
-        pg_is_null(r, at, c) ? counted_bit(s->life.state) : (unsigned)pg_int(r, at, c);
+    s->counted = pg_is_null(r, at, c) ? counted_bit(s->life.state) : (unsigned)pg_int(r, at, c);
     c++;
     s->resend_last_no = (uint64_t)pg_int(r, at, c++);
     if (!pg_is_null(r, at, c))
@@ -282,12 +281,9 @@ void rows_insert_add(struct pg_table *t, const struct event *e, int32_t period,
     "unnest($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21"
 void rows_insert_send(struct pg *pg, const struct pg_table *t, bool usual)
 {
-    if (table_rows(t) == 0)
-        return;
-    args_table(pg_args(pg), t);
-    pg_query_prepared(
-        pg, usual ? "INSERT INTO event(" ROW_USUAL_COLUMNS ") SELECT * FROM " UNNEST_21 ")"
-                  : "INSERT INTO event(" ROW_FIRST_COLUMNS ") SELECT * FROM " UNNEST_21
-                    ",$22,$23,$24,$25,$26,$27,$28,$29,$30)");
+    pg_query_table(pg, t,
+                   usual ? "INSERT INTO event(" ROW_USUAL_COLUMNS ") SELECT * FROM " UNNEST_21 ")"
+                         : "INSERT INTO event(" ROW_FIRST_COLUMNS ") SELECT * FROM " UNNEST_21
+                           ",$22,$23,$24,$25,$26,$27,$28,$29,$30)");
 }
 #undef UNNEST_21

@@ -202,16 +202,11 @@ static void send_rows(struct changes *ch, struct pg *pg)
 
 static void send_waiting(struct changes *ch, struct pg *pg)
 {
-    if (table_rows(&ch->dropped)) {
-        args_table(pg_args(pg), &ch->dropped);
-        pg_query_prepared(
-            pg, "DELETE FROM waiting w USING unnest($1,$2,$3,$4) AS u(a,l,d,n)"
-                " WHERE w.account_no=u.a AND w.lane=u.l AND w.due_ms=u.d AND w.event_no=u.n");
-    }
-    if (table_rows(&ch->waiting)) {
-        args_table(pg_args(pg), &ch->waiting);
-        pg_query_prepared(pg, "INSERT INTO waiting SELECT * FROM unnest($1,$2,$3,$4,$5,$6,$7,$8)");
-    }
+    pg_query_table(pg, &ch->dropped,
+                   "DELETE FROM waiting w USING unnest($1,$2,$3,$4) AS u(a,l,d,n)"
+                   " WHERE w.account_no=u.a AND w.lane=u.l AND w.due_ms=u.d AND w.event_no=u.n");
+    pg_query_table(pg, &ch->waiting,
+                   "INSERT INTO waiting SELECT * FROM unnest($1,$2,$3,$4,$5,$6,$7,$8)");
 }
 
 static void add_book(struct pg_table *t, const struct book *book, int state)
@@ -238,15 +233,13 @@ static void send_books(struct changes *ch, struct pg *pg)
     for (size_t i = 0; i < ch->books.count; i++)
         for (int state = 0; state < BOOK_STATES; state++)
             add_book(&ch->scratch, &ch->books.items[i], state);
-    if (table_rows(&ch->scratch) == 0)
-        return;
-    args_table(pg_args(pg), &ch->scratch);
-    pg_query_prepared(pg, "INSERT INTO book AS b SELECT a,d,p,l,t,s,n,r::numeric,v::numeric"
-                          " FROM unnest($1,$2,$3,$4,$5,$6,$7,$8,$9) AS u(a,d,p,l,t,s,n,r,v)"
-                          " ON CONFLICT(account_no,day,app_no,lane,is_test,state) DO UPDATE SET"
-                          " count=b.count+excluded.count,"
-                          "reward_micros=b.reward_micros+excluded.reward_micros,"
-                          "revenue_micros=b.revenue_micros+excluded.revenue_micros");
+    pg_query_table(pg, &ch->scratch,
+                   "INSERT INTO book AS b SELECT a,d,p,l,t,s,n,r::numeric,v::numeric"
+                   " FROM unnest($1,$2,$3,$4,$5,$6,$7,$8,$9) AS u(a,d,p,l,t,s,n,r,v)"
+                   " ON CONFLICT(account_no,day,app_no,lane,is_test,state) DO UPDATE SET"
+                   " count=b.count+excluded.count,"
+                   "reward_micros=b.reward_micros+excluded.reward_micros,"
+                   "revenue_micros=b.revenue_micros+excluded.revenue_micros");
 }
 
 static int by_account(const void *a, const void *b)
@@ -270,12 +263,11 @@ static void send_totals(struct changes *ch, struct pg *pg)
         ch->added.delivered += ch->totals[i].delivered;
         ch->added.dead += ch->totals[i].dead;
     }
-    args_table(pg_args(pg), &ch->scratch);
-    pg_query_prepared(pg,
-                      "INSERT INTO total AS t SELECT * FROM unnest($1,$2,$3,$4)"
-                      " ON CONFLICT(account_no) DO UPDATE SET pending=t.pending+excluded.pending,"
-                      "delivered=t.delivered+excluded.delivered,"
-                      "dead=t.dead+excluded.dead");
+    pg_query_table(pg, &ch->scratch,
+                   "INSERT INTO total AS t SELECT * FROM unnest($1,$2,$3,$4)"
+                   " ON CONFLICT(account_no) DO UPDATE SET pending=t.pending+excluded.pending,"
+                   "delivered=t.delivered+excluded.delivered,"
+                   "dead=t.dead+excluded.dead");
 }
 
 static int by_account_and_period(const void *a, const void *b)
@@ -297,10 +289,10 @@ static void send_final_late(struct changes *ch, struct pg *pg)
         column_int(&ch->scratch.columns[1], ch->final_late[i].period);
         column_int(&ch->scratch.columns[2], ch->final_late[i].final_day);
     }
-    args_table(pg_args(pg), &ch->scratch);
-    pg_query_prepared(pg, "INSERT INTO final_late AS w SELECT * FROM unnest($1,$2,$3)"
-                          " ON CONFLICT(account_no,period) DO UPDATE SET"
-                          " final_day=excluded.final_day WHERE w.final_day<excluded.final_day");
+    pg_query_table(pg, &ch->scratch,
+                   "INSERT INTO final_late AS w SELECT * FROM unnest($1,$2,$3)"
+                   " ON CONFLICT(account_no,period) DO UPDATE SET"
+                   " final_day=excluded.final_day WHERE w.final_day<excluded.final_day");
 }
 
 void changes_send(struct changes *ch, struct pg *pg)

@@ -89,20 +89,14 @@ static bool is_simple(const struct older *before)
            before->callback.segment != 0; /* not erased */
 }
 
-static int by_id(const void *x, const void *y)
-{
-    uint64_t a = *(const uint64_t *)x, b = *(const uint64_t *)y;
-    return (a > b) - (a < b);
-}
-
 /* SQL function: true if the id is in older->delivered. */
 static void is_delivered(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     ASSERT(argc == 1);
     const struct apply_older_rows *older = sqlite3_user_data(context);
     uint64_t id = (uint64_t)sqlite3_value_int64(argv[0]);
-    sqlite3_result_int(
-        context, bsearch(&id, older->delivered, older->delivered_count, sizeof id, by_id) != NULL);
+    sqlite3_result_int(context, bsearch(&id, older->delivered, older->delivered_count, sizeof id,
+                                        sort_compare_numbers) != NULL);
 }
 
 static void set_delivered(struct apply *a)

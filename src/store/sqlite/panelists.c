@@ -92,14 +92,10 @@ static void walk_end(struct panelist_walk *w)
 /* --- ids ----------------------------------------------------------------------------------------
  */
 
-static int compare_descending(const void *a, const void *b)
-{
-    return sort_compare_numbers(b, a);
-}
-
 static size_t keep_first(const struct panelist_query *of, uint64_t *ids, size_t count, size_t most)
 {
-    qsort(ids, count, sizeof *ids, of->newest_first ? compare_descending : sort_compare_numbers);
+    qsort(ids, count, sizeof *ids,
+          of->newest_first ? sort_compare_numbers_descending : sort_compare_numbers);
     return count < most ? count : most;
 }
 

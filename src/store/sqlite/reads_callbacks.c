@@ -198,15 +198,19 @@ static bool add_found(struct event_lookup *l, struct callback_list *list, const 
     return more;
 }
 
-/* Finds rows by app, type or state. Some may be left out because of their time of acceptance, or
- * because they are being delivered: then the search goes on. */
-static bool list_by_search(struct event_lookup *l, struct callback_list *list, struct range range)
+/* Finds rows by app, type or state, or a panelist's in one set (NULL: none is meant). Some may be
+ * left out because of their time of acceptance, or because they are being delivered: then the
+ * search goes on. */
+static bool list_by_search(struct event_lookup *l, struct callback_list *list, struct range range,
+                           struct panelist_query *of)
 {
     size_t most = list->limit + 1, found = most;
     uint64_t *ids = xmalloc(2 * most * sizeof *ids);
     bool more = true;
     while (more && found == most && range.first <= range.last) {
-        found = search_ids(l, list, range, ids, most);
+        if (of)
+            of->range = range;
+        found = of ? panelist_ids(&l->sql, of, ids, most) : search_ids(l, list, range, ids, most);
         more = add_found(l, list, ids, found);
         if (found > 0)
             range = range_behind(list, range, ids[found - 1]);
@@ -239,7 +243,7 @@ static bool list_by_range(struct event_lookup *l, struct callback_list *list, st
     sql_finalize(s);
     if (!more || list->all_events || seen < ROWS_BEFORE_SEARCH)
         return more;
-    return list_by_search(l, list, range_behind(list, range, row.id));
+    return list_by_search(l, list, range_behind(list, range, row.id), NULL);
 }
 
 /* Events that were accepted on the day itself are adjacent; those accepted on another day are found
@@ -291,21 +295,6 @@ static void list_tried(struct event_lookup *l, struct callback_list *list, struc
     sql_reset(l->row);
 }
 
-static bool list_set(struct event_lookup *l, struct callback_list *list, struct panelist_query left)
-{
-    size_t most = list->limit + 1, found = most;
-    uint64_t *ids = xmalloc(2 * most * sizeof *ids);
-    bool more = true;
-    while (more && found == most && left.range.first <= left.range.last) {
-        found = panelist_ids(&l->sql, &left, ids, most);
-        more = add_found(l, list, ids, found);
-        if (found > 0)
-            left.range = range_behind(list, left.range, ids[found - 1]);
-    }
-    free(ids);
-    return more;
-}
-
 static void list_by_panelist(struct event_lookup *l, const struct hash_secret *secret,
                              struct callback_list *list, struct range range)
 {
@@ -313,13 +302,12 @@ static void list_by_panelist(struct event_lookup *l, const struct hash_secret *s
         return;
     struct panelist_query of = {
         .hash = panelist_key(secret, list->account_no, list->panelist_id).hi,
-        .range = range,
         .newest_first = list->order == LIST_NEWEST_FIRST,
     };
     sqlite3_stmt *s = bundle_prepare_sets(&l->sql, of.newest_first);
     for (bool more = true; more && sql_row(&l->sql, s);) {
         of.set = (uint32_t)sql_int(s, 0);
-        more = list_set(l, list, of);
+        more = list_by_search(l, list, range, &of);
     }
     sql_finalize(s);
 }
@@ -383,7 +371,7 @@ static enum store_status list_rows(struct event_lookup *l, const struct hash_sec
         list_by_day(l, list, range);
     } else if (!list->all_events &&
                (list->type || list->state || list->undelivered || list->app_no)) {
-        (void)list_by_search(l, list, range);
+        (void)list_by_search(l, list, range, NULL);
     } else {
         (void)list_by_range(l, list, range);
     }

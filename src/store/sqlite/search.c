@@ -54,17 +54,6 @@ struct search_result {
     size_t count, most;
 };
 
-static int ascending(const void *x, const void *y)
-{
-    uint64_t a = *(const uint64_t *)x, b = *(const uint64_t *)y;
-    return (a > b) - (a < b);
-}
-
-static int descending(const void *x, const void *y)
-{
-    return ascending(y, x);
-}
-
 static bool is_newest_first(const struct search_result *g)
 {
     return g->list->order == LIST_NEWEST_FIRST;
@@ -74,7 +63,8 @@ static bool is_newest_first(const struct search_result *g)
 static void keep_first(struct search_result *g)
 {
     if (g->count > 0)
-        qsort(g->ids, g->count, sizeof *g->ids, is_newest_first(g) ? descending : ascending);
+        qsort(g->ids, g->count, sizeof *g->ids,
+              is_newest_first(g) ? sort_compare_numbers_descending : sort_compare_numbers);
     if (g->count < g->most)
         return;
     g->count = g->most;
