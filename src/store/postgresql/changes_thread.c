@@ -13,6 +13,9 @@
 
 #include <stdlib.h>
 
+/* A group is closed when it has this many; a request is never split between groups. */
+#define PG_GROUP_EVENTS 4096u
+
 static size_t weight(const struct request *r)
 {
     return ((const struct intake_batch *)r->what)->count;

@@ -17,6 +17,14 @@
 
 #include <stdlib.h>
 
+/* A group is closed when it has this many; a request is never split between groups. */
+#define PG_GROUP_OUTCOMES 2048u
+/* A group with fewer outcomes waits for more, at most so long; of a node that is alone only if it
+ * has so many that the node is busy. */
+#define PG_GROUP_OUTCOMES_ENOUGH 512u
+#define PG_GROUP_OUTCOMES_OF_BUSY 64u
+#define PG_GATHER_MOST_US 50000
+
 #define ASIDE_PAUSE_MS 1000
 #define ASIDE_PAUSE_MOST_MS 30000
 

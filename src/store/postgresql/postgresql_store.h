@@ -28,15 +28,6 @@
 
 #define POSTGRESQL_STORE_MAGIC 0x905763E5u
 
-/* A group is closed when it has this many; a request is never split between groups. */
-#define PG_GROUP_EVENTS 4096u
-#define PG_GROUP_OUTCOMES 2048u
-/* A group with fewer outcomes waits for more, at most so long; of a node that is alone only if it
- * has so many that the node is busy. */
-#define PG_GROUP_OUTCOMES_ENOUGH 512u
-#define PG_GROUP_OUTCOMES_OF_BUSY 64u
-#define PG_GATHER_MOST_US 50000
-#define PG_GROUP_PAGED 4096u /* bound on the callbacks of pages read together */
 /* How long a request waits for the database before it is refused as busy. */
 #define PG_PATIENCE_MS 3000
 #define PG_RETRY_MS 100

@@ -15,6 +15,8 @@
 
 #include <stdlib.h>
 
+#define PG_GROUP_PAGED 4096u /* bound on the callbacks of pages read together */
+
 /* Keys are packed by one thread of the first node, between two scans: for a quarter of its time, as
  * the pause behind a slice is three times as long as the slice took. */
 #define PACK_LOOK_MS 10000

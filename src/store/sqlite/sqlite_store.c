@@ -13,6 +13,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+/* The WAL is checkpointed when it has this many pages of 4 KiB (64 MiB). */
+#define CHECKPOINT_PAGES 16384
+
 /* --- requests --------------------------------------------------------------------------------- */
 
 static void sqlite_request(struct store *store, enum request_kind kind, void *what)

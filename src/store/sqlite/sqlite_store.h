@@ -28,24 +28,8 @@
 
 /* A group is closed when it has so many events, or LIMIT_GROUP_BYTES. */
 #define GROUP_EVENTS 16384u
-/* How long a group that has only outcomes waits for more. */
-#define OUTCOMES_PATIENCE_US 3000
-/* How long pages wait behind the barrier before they freeze a memtable, if no other read waits:
- * hundreds of suspended lanes that page for their next attempt would otherwise have it applied many
- * times a second. */
-#define PAGE_PATIENCE_MS 250
-/* The journal makes its next segment in the background. If that takes longer than this, the disk is
- * probably full, and intake is refused as busy. */
-#define JOURNAL_PATIENCE_MS 2000
 /* How long a stop waits for room for what is left to record. */
 #define STOP_PATIENCE_MS 5000
-/* A memtable of so many entries is kept for reuse, until the writer has been idle for so long. */
-#define SPARE_MEMTABLE_ENTRIES (LIMIT_MEMTABLE_EVENTS / 8)
-#define SPARE_MEMTABLE_MS 2000
-/* The filters of keys are loaded when no request has come for so long after the start. */
-#define FILTERS_QUIET_MS 50
-/* The WAL is checkpointed when it has this many pages of 4 KiB (64 MiB). */
-#define CHECKPOINT_PAGES 16384
 
 /* Which connection's page cache. */
 enum cache {

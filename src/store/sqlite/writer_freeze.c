@@ -6,6 +6,13 @@
 
 #include <stdlib.h>
 
+/* How long pages wait behind the barrier before they freeze a memtable, if no other read waits:
+ * hundreds of suspended lanes that page for their next attempt would otherwise have it applied many
+ * times a second. */
+#define PAGE_PATIENCE_MS 250
+/* A memtable of so many entries is kept for reuse, until the writer has been idle for a while. */
+#define SPARE_MEMTABLE_ENTRIES (LIMIT_MEMTABLE_EVENTS / 8)
+
 /* True if intake has to wait for the next memtable. */
 bool writer_is_full(const struct sqlite_store *s, const struct memtable *m)
 {

@@ -5,6 +5,10 @@
 #include "store/sqlite/writer_intake.h"
 #include "store/sqlite/writer_thread.h"
 
+/* The journal makes its next segment in the background. If that takes longer than this, the disk is
+ * probably full, and intake is refused as busy. */
+#define JOURNAL_PATIENCE_MS 2000
+
 static bool out_of_patience(const struct sqlite_store *s)
 {
     int64_t since_ms = s->writer.unready_mono_ms;

@@ -21,6 +21,13 @@
 
 #include <stdlib.h>
 
+/* How long a group that has only outcomes waits for more. */
+#define OUTCOMES_PATIENCE_US 3000
+/* How long the writer is idle before it frees the spare memtable. */
+#define SPARE_MEMTABLE_MS 2000
+/* The filters of keys are loaded when no request has come for so long after the start. */
+#define FILTERS_QUIET_MS 50
+
 /* --- answering ------------------------------------------------------------------------------ */
 
 void request_answer(struct sqlite_store *s, struct request *r, enum store_status status)
