@@ -28,6 +28,11 @@
  * up. */
 #define DNS_TRY_MS 1000
 #define DNS_TRIES 2
+/* c-ares gives a question up when both tries have failed, and a try also fails when a name server
+ * closes the connection, or its port, over which another name was asked. So a look-up that ends
+ * early without an answer is begun again. */
+#define DNS_AGAIN_MS 500
+#define DNS_AGAIN_WITHIN_MS 2000 /* of its begin */
 /* A look-up that has waited for so long sends a check: a question that every name server answers at
  * once, whatever the name's own servers do. Without an answer to it until the look-up ends, this
  * machine's name servers are silent. */
@@ -40,8 +45,9 @@ struct dns_name {
     struct hash_node node;
     struct link by_use;
     struct link by_answer;
+    struct link by_again;
     struct list queries; /* waiting */
-    bool asking;         /* c-ares holds a pointer to it: never evicted */
+    bool asking;         /* c-ares holds a pointer to it, or it is on dns->again: never evicted */
     bool answered;       /* on dns->answered: never evicted */
     enum dns_status status;
     int64_t asked_mono_ms, expires_mono_ms;
@@ -67,6 +73,8 @@ struct dns {
     struct hash_map names;
     struct list by_use; /* all names, the least recently used first */
     struct list answered;
+    struct list again; /* look-ups to begin again, when the next timer fires */
+    struct timer again_timer;
     int64_t queries;
     size_t asking;         /* look-ups under way */
     struct timer check;    /* set while look-ups are under way */
@@ -189,11 +197,24 @@ static void name_take(struct dns_name *name, const struct ares_addrinfo *found)
     name->expires_mono_ms = loop_mono_ms(name->dns->loop) + ttl_ms;
 }
 
+static bool ends_early(const struct dns_name *name, int ares_status)
+{
+    int64_t took_ms = loop_mono_ms(name->dns->loop) - name->asked_mono_ms;
+    return (ares_status == ARES_ECONNREFUSED || ares_status == ARES_ETIMEOUT) &&
+           !is_silence(name, ares_status) && took_ms < DNS_AGAIN_WITHIN_MS;
+}
+
 static void on_answer(void *arg, int ares_status, int timeouts, struct ares_addrinfo *found)
 {
     (void)timeouts;
     struct dns_name *name = arg;
     struct dns *dns = name->dns;
+    if (ends_early(name, ares_status)) {
+        list_push(&dns->again, &name->by_again);
+        if (dns->again_timer.heap_place == 0)
+            loop_timer_set(dns->loop, &dns->again_timer, loop_mono_ms(dns->loop) + DNS_AGAIN_MS);
+        return;
+    }
     name->asking = false;
     dns->asking--;
     if (ares_status == ARES_EDESTRUCTION)
@@ -305,6 +326,25 @@ static void on_socket_state(void *arg, ares_socket_t fd, int readable, int writa
     loop_watch(dns->loop, &socket->io, (readable ? IO_READ : 0) | (writable ? IO_WRITE : 0));
 }
 
+/* ---- asking */
+
+static void ask(struct dns *dns, struct dns_name *name)
+{
+    struct ares_addrinfo_hints hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
+    ares_getaddrinfo(dns->channel, name->name, NULL, &hints, on_answer, name);
+    arm_timer(dns);
+    /* Found in the hosts file: other queries are completed in the next tick. */
+    if (dns->answered.count > 0)
+        loop_timer_set(dns->loop, &dns->timer, loop_mono_ms(dns->loop));
+}
+
+static void again_fire(struct timer *timer)
+{
+    struct dns *dns = CONTAINER_OF(timer, struct dns, again_timer);
+    for (size_t left = dns->again.count; left > 0; left--)
+        ask(dns, CONTAINER_OF(list_pop(&dns->again), struct dns_name, by_again));
+}
+
 /* ---- the check of the name servers */
 
 /* Asks which name servers the root has: no name server asks elsewhere for that. on_socket sees
@@ -379,6 +419,7 @@ struct dns *dns_new(struct loop *loop, const char *server, const char **ret_why)
     dns->loop = loop;
     dns->timer.fire = on_timer;
     dns->check.fire = check_fire;
+    dns->again_timer.fire = again_fire;
     dns->heard_mono_ms = loop_mono_ms(loop) - DNS_CHECK_MS;
     env_random(loop_env(loop), dns->secret.bytes, sizeof dns->secret.bytes);
     struct ares_options options = {.timeout = DNS_TRY_MS,
@@ -417,6 +458,7 @@ void dns_free(struct dns *dns)
     }
     loop_timer_clear(dns->loop, &dns->timer);
     loop_timer_clear(dns->loop, &dns->check);
+    loop_timer_clear(dns->loop, &dns->again_timer);
     while ((link = dns->by_use.first) != NULL) {
         struct dns_name *name = CONTAINER_OF(link, struct dns_name, by_use);
         ASSERT(name->queries.count == 0);
@@ -437,12 +479,7 @@ bool dns_look_up(struct dns *dns, struct dns_query *query, struct str host)
         dns->asking++;
         if (dns->check.heap_place == 0)
             loop_timer_set(dns->loop, &dns->check, name->asked_mono_ms + DNS_CHECK_MS);
-        struct ares_addrinfo_hints hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
-        ares_getaddrinfo(dns->channel, name->name, NULL, &hints, on_answer, name);
-        arm_timer(dns);
-        /* Found in the hosts file: other queries are completed in the next tick. */
-        if (dns->answered.count > 0)
-            loop_timer_set(dns->loop, &dns->timer, loop_mono_ms(dns->loop));
+        ask(dns, name);
     }
     if (!name->asking && name->queries.count == 0) {
         query_fill(query, name);

@@ -93,10 +93,12 @@ void name_server_start(struct name_server *s, const struct name_record *records)
 {
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t n = sizeof at;
+    at.sin_port = htons(s->port);
     s->records = records;
     s->fd = socket(AF_INET, SOCK_DGRAM, 0);
     ASSERT(s->fd >= 0 && bind(s->fd, (struct sockaddr *)&at, n) == 0);
     ASSERT(getsockname(s->fd, (struct sockaddr *)&at, &n) == 0);
+    s->port = ntohs(at.sin_port);
     snprintf(s->where, sizeof s->where, "127.0.0.1:%u", ntohs(at.sin_port));
     ASSERT(pthread_create(&s->thread, NULL, name_server_run, s) == 0);
 }

@@ -25,6 +25,7 @@ struct name_server {
     _Atomic int questions;             /* for A: one per look-up */
     int fd;
     char where[32]; /* "127.0.0.1:port" */
+    uint16_t port;  /* 0: any; the one that it got stays for the next start */
     pthread_t thread;
 };
 

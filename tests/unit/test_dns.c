@@ -11,6 +11,8 @@ static const struct name_record records[] = {
     {.name = "failing.test", .rcode = 2},
     {.name = "silent.test", .rcode = -1},
     {.name = "quiet.test", .rcode = -1},
+    {.name = "late.test", .rcode = -1},
+    {.name = "v6.test", .addresses = {"2001:db8::2"}},
     {0},
 };
 
@@ -186,6 +188,40 @@ static void silence_is_told_from_a_name_without_answer(void)
     dns = answering;
 }
 
+static const struct name_record records_back[] = {{.name = "late.test", .addresses = {"192.0.2.9"}},
+                                                  {0}};
+
+static void heard(struct dns_query *query)
+{
+    (void)query;
+    loop_stop(loop);
+}
+
+static void begin_again(struct timer *timer)
+{
+    (void)timer;
+    name_server_start(&server, records_back);
+}
+
+/* Its port is closed when the second try comes: to c-ares that is an end, though there was an
+ * answer to another name meanwhile, so that nobody would call it silent. */
+static void a_name_server_may_restart(void)
+{
+    struct dns_query query, other = {.done = heard};
+    struct timer back = {.fire = begin_again};
+    CHECK(!ask(&query, "late.test"));
+    CHECK(!dns_look_up(dns, &other, STR("v6.test")));
+    loop_run(loop);
+    CHECK_EQ_INT(other.status, DNS_OK);
+    name_server_stop(&server);
+    loop_timer_set(loop, &back, loop_mono_ms(loop) + 1200);
+    loop_run(loop);
+    CHECK_EQ_INT(query.status, DNS_OK);
+    CHECK_EQ_UINT(query.address_count, 1);
+    name_server_stop(&server);
+    name_server_start(&server, records);
+}
+
 static void silence_outlives_its_asker(void)
 {
     struct dns_query query;
@@ -218,6 +254,7 @@ int main(void)
     RUN(askers_may_do_what_they_like);
     RUN(names_beyond_the_bound_are_forgotten);
     RUN(silence_is_told_from_a_name_without_answer);
+    RUN(a_name_server_may_restart);
     RUN(silence_outlives_its_asker);
     RUN(bad_server_is_refused);
     dns_free(dns);
