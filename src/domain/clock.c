@@ -56,11 +56,12 @@ static struct civil civil_of_days(int32_t days)
 struct scan {
     const char *at, *end;
     bool good;
+    bool is_leap_second; /* of the time that was scanned */
 };
 
 static struct scan scan_of(struct str s)
 {
-    return s.p ? (struct scan){s.p, s.p + s.n, true} : (struct scan){"", "", false};
+    return s.p ? (struct scan){s.p, s.p + s.n, true, false} : (struct scan){"", "", false, false};
 }
 
 static int scan_digits(struct scan *s, int n)
@@ -106,16 +107,17 @@ static bool civil_valid(struct civil c)
     return c.month >= 1 && c.month <= 12 && c.day >= 1 && c.day <= days_in_month(c.year, c.month);
 }
 
-/* hh:mm:ss in milliseconds; last_second is 60 if the grammar has leap seconds. */
-static int64_t scan_time(struct scan *s, int last_second)
+/* hh:mm:ss in milliseconds. A leap second is the first second of the next minute. */
+static int64_t scan_time(struct scan *s)
 {
     int hour = scan_digits(s, 2);
     scan_text(s, ":");
     int minute = scan_digits(s, 2);
     scan_text(s, ":");
     int second = scan_digits(s, 2);
-    if (hour > 23 || minute > 59 || second > last_second)
+    if (hour > 23 || minute > 59 || second > 60)
         s->good = false;
+    s->is_leap_second = second == 60;
     return ((int64_t)hour * 3600 + minute * 60 + second) * 1000;
 }
 
@@ -156,12 +158,15 @@ bool clock_parse_rfc3339(struct str text, int64_t *ret_ms)
     struct civil date = scan_date(&s);
     if (!scan_try(&s, 'T') && !scan_try(&s, 't'))
         return false;
-    int64_t ms = scan_time(&s, 59);
-    ms += scan_fraction_ms(&s);
+    int64_t ms = scan_time(&s), fraction_ms = scan_fraction_ms(&s);
     ms -= scan_offset_ms(&s);
     if (!s.good || s.at != s.end || !civil_valid(date))
         return false;
     ms += days_of_civil(date) * DAY_MS;
+    /* RFC 3339, section 5.7: they are at the end of a UTC day, to which they belong */
+    if (s.is_leap_second && ms % DAY_MS != 0)
+        return false;
+    ms += s.is_leap_second ? -1 : fraction_ms;
     /* an offset may move the time out of the four-digit years */
     int32_t day = clock_day(ms);
     if (day < CLOCK_FIRST_DAY || day > CLOCK_LAST_DAY)
@@ -277,7 +282,7 @@ static int64_t scan_gmt_date(struct scan *s, bool dashes, struct civil *ret_date
     if (dashes)
         ret_date->year += ret_date->year < 70 ? 2000 : 1900;
     scan_text(s, " ");
-    int64_t ms = scan_time(s, 60);
+    int64_t ms = scan_time(s);
     scan_text(s, " GMT");
     return ms;
 }
@@ -290,7 +295,7 @@ static int64_t scan_asctime_date(struct scan *s, struct civil *ret_date)
     scan_text(s, " ");
     ret_date->day = scan_try(s, ' ') ? scan_digits(s, 1) : scan_digits(s, 2);
     scan_text(s, " ");
-    int64_t ms = scan_time(s, 60);
+    int64_t ms = scan_time(s);
     scan_text(s, " ");
     ret_date->year = scan_digits(s, 4);
     return ms;

@@ -34,6 +34,13 @@ static void reads_rfc3339(void)
     CHECK_EQ_INT(at("1969-12-31T23:59:59Z"), -1000);
 }
 
+static void a_leap_second_is_the_last_millisecond_of_its_day(void)
+{
+    CHECK_EQ_INT(at("2016-12-31T23:59:60Z"), at("2016-12-31T23:59:59.999Z"));
+    CHECK_EQ_INT(at("2016-12-31T23:59:60.75Z"), at("2016-12-31T23:59:59.999Z"));
+    CHECK_EQ_INT(at("2016-12-31T15:59:60-08:00"), at("2016-12-31T23:59:59.999Z"));
+}
+
 static void cuts_to_the_millisecond(void)
 {
     CHECK_EQ_INT(at("1970-01-01T00:00:00.5Z"), 500);
@@ -51,7 +58,9 @@ static void refuses_other_times(void)
         "2026-11-20T12:00:00", /* no offset */
         "2026-11-20 12:00:00Z",
         "2026-11-20T12:00Z",
-        "2026-11-20T12:00:60Z", /* leap seconds are refused */
+        "2026-11-20T12:00:60Z", /* leap seconds end a UTC day */
+        "2026-12-31T23:59:60-08:00",
+        "2026-12-31T23:59:61Z",
         "2026-11-20T24:00:00Z",
         "2026-11-20T12:60:00Z",
         "2026-11-20T12:00:00.Z",
@@ -241,6 +250,7 @@ static void prints_http_dates(void)
 int main(void)
 {
     RUN(reads_rfc3339);
+    RUN(a_leap_second_is_the_last_millisecond_of_its_day);
     RUN(cuts_to_the_millisecond);
     RUN(refuses_other_times);
     RUN(the_day_is_the_utc_date);
