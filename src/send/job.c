@@ -369,11 +369,16 @@ static void settle_redirect(struct job *job, int status)
                    status);
         return;
     }
-    if (location.p[0] == '/' && !str_has_prefix(location, "//"))
+    bool has_scheme = memmem(location.p, location.n, "://", 3) != NULL;
+    if (str_has_prefix(location, "//"))
+        buf_add_c(&target, job->x->url->https ? "https:" : "http:");
+    else if (location.p[0] == '/')
         url_print_destination(&target, job->x->url);
+    bool is_url = has_scheme || target.n > 0;
     url_print_text_masked(&target, location);
     job_settle(job, ATTEMPT_REDIRECT,
-               "Answered %d: redirects are not followed, configure this URL instead: %s", status,
+               "Answered %d: redirects are not followed, configure %s instead: %s", status,
+               is_url ? "this URL" : "the URL that this leads to from the current one",
                buf_c(&target));
     buf_free(&target);
 }

@@ -44,13 +44,29 @@ static void write_on(struct tunnel *t)
         loop_watch(t->loop, &t->io, IO_READ);
 }
 
+/* Of the final one, before its empty line; NULL: it is not whole. Drops interim ones (RFC 9110,
+ * section 15.2). */
+static const char *end_of_reply(struct tunnel *t)
+{
+    const char *end;
+    while ((end = memmem(t->reply, t->reply_bytes, "\r\n\r\n", 4)) != NULL) {
+        int status = status_of(t->reply, t->reply_bytes);
+        size_t n = (size_t)(end + 4 - t->reply);
+        if (status < 100 || status >= 200)
+            break;
+        t->reply_bytes -= n;
+        memmove(t->reply, t->reply + n, t->reply_bytes);
+    }
+    return end;
+}
+
 static void read_on(struct tunnel *t)
 {
     ssize_t got = recv(t->io.fd, t->reply + t->reply_bytes, sizeof t->reply - t->reply_bytes, 0);
     if (got < 0 && again())
         return;
     t->reply_bytes += got > 0 ? (size_t)got : 0;
-    const char *end = memmem(t->reply, t->reply_bytes, "\r\n\r\n", 4);
+    const char *end = end_of_reply(t);
     if (end) {
         int status = status_of(t->reply, t->reply_bytes);
         /* A refusal may have a body. After a 2xx the bytes are the receiver's, which never sends

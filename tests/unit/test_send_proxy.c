@@ -156,6 +156,10 @@ static void proxies_that_fail(void)
     CHECK_EQ_INT(post.x.class, ATTEMPT_RESET);
     refused_with("HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 200 OK\r\n\r\n", false, PATIENCE_MS);
     CHECK_EQ_INT(post.x.class, ATTEMPT_RESET); /* an answer before the question */
+    refused_with("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n"
+                 "HTTP/1.1 403 No\r\n\r\n",
+                 false, PATIENCE_MS);
+    CHECK(post_says("the proxy on the way answered 403"));
     refused_with("HTTP/1.1 200", false, 1000);
     CHECK_EQ_INT(post.x.class, ATTEMPT_CONNECT_TIMEOUT);
     CHECK(post_says("through a proxy"));
