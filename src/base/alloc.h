@@ -4,22 +4,22 @@
 
 #include <stddef.h>
 
-/* Once, before threads: what is large is mapped by itself and goes back to the system when freed
- * (glibc would raise that bound by itself and keep what a burst has left), and the few threads
- * that allocate share few heaps. */
+/* Call it once, before threads start. Large allocations are mapped separately, so that free() gives
+ * them back to the system (glibc would raise that threshold by itself). Threads share a few
+ * heaps. */
 void alloc_configure(void);
 
-/* Bytes that are allocated, and that the allocator has from the system without a use for them. */
+/* Bytes in use, and bytes that the allocator keeps although they are free. */
 struct alloc_numbers {
     long long used_bytes, kept_bytes;
 };
 void alloc_get_numbers(struct alloc_numbers *ret);
-/* Gives what has no use back to the system, where it is much. Takes the heaps' locks for some
- * milliseconds: not more often than every few seconds. */
+/* Gives free memory back to the system if there is much of it. Holds the heaps' locks for some
+ * milliseconds: call it at most every few seconds. */
 void alloc_tidy(void);
 
-/* Memory that is large and looked up at random, as the memtables are: pages of 2 MiB, where the
- * system has them, spare it most walks of the page table. A hint; smaller memory is left alone. */
+/* For large memory with random access, such as memtables: 2 MiB pages, if the system has them,
+ * avoid most walks of the page table. A hint; smaller memory is left alone. */
 void alloc_prefer_large_pages(void *p, size_t n);
 
 void *xmalloc(size_t n) __attribute__((returns_nonnull, malloc, alloc_size(1)));

@@ -19,10 +19,10 @@ struct arena {
 
 void *arena_alloc(struct arena *a, size_t n) __attribute__((returns_nonnull)); /* 16-aligned */
 void *arena_zalloc(struct arena *a, size_t n) __attribute__((returns_nonnull));
-/* The texts of these three are followed by a NUL that is not counted. */
+/* These three add a NUL, which is not counted. */
 struct str arena_str(struct arena *a, struct str s);   /* a copy; absent stays absent */
 struct str arena_take(struct arena *a, struct buf *b); /* a copy; frees the buffer */
 struct str arena_print(struct arena *a, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void arena_free(struct arena *a);
-/* Empties it and keeps the chunks for what comes next. */
+/* Empties it and keeps its chunks for reuse. */
 void arena_reset(struct arena *a);

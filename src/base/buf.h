@@ -19,13 +19,14 @@ static inline void buf_clear(struct buf *b)
 {
     b->n = 0;
 }
-/* Room for `more` further bytes, by more memory: what buf_reserve does when there is none. */
+/* Like buf_reserve, but always allocates. */
 char *buf_grow(struct buf *b, size_t more);
-/* Room for `more` further bytes; returns where they go. The caller adds to `n` itself. Inline, as
- * what follows: requests and answers are put together from dozens of short texts. */
+/* Makes room for `more` further bytes and returns where to write them. The caller adds to `n`
+ * itself. Inline, as the functions below: requests and answers are built from dozens of short
+ * texts. */
 static inline char *buf_reserve(struct buf *b, size_t more)
 {
-    if (b->n < b->capacity && more < b->capacity - b->n) /* and one byte behind it */
+    if (b->n < b->capacity && more < b->capacity - b->n) /* one byte more, for a NUL */
         return b->p + b->n;
     return buf_grow(b, more);
 }
@@ -33,7 +34,7 @@ static inline void buf_add(struct buf *b, const void *p, size_t n)
 {
     char *to = buf_reserve(b, n);
     if (n) {
-        ASSERT(p); /* only what is empty may be absent */
+        ASSERT(p); /* only an empty text may be absent */
         memcpy(to, p, n);
     }
     b->n += n;

@@ -1,5 +1,4 @@
-/* Numbers as bytes of a fixed order, at any address: what files, the network and keys of hashes
- * have, whatever the machine's own order is. */
+/* Numbers as bytes in a fixed order, at any address: for files, the network and keys of hashes. */
 #pragma once
 
 #include <endian.h>

@@ -16,7 +16,7 @@ struct env {
 };
 
 struct env *env_real(void);
-/* As the system's clock reads, which may be out of the bounds of wall_ms: only for telling so. */
+/* The system's clock without the bounds of wall_ms: only for messages about it. */
 int64_t env_system_clock_ms(void);
 
 static inline int64_t env_wall_ms(struct env *env)

@@ -1,11 +1,10 @@
 /* Work handed between threads.
  *
- * Whoever posts a task keeps it valid until `run` is called; from then `run` owns it. One task runs
- * at a time, on the executor's own thread, in the order in which one thread posted them
- * (base/worker.h lets owners take turns instead, and may have several threads). An executor runs
- * what was posted before it stops; posting after that is a programmer error. An executor without a
- * thread of its own says so where it is declared: its tasks run at once, on whichever thread posts
- * them, even two at a time. */
+ * Whoever posts a task keeps it valid until `run` is called; then `run` owns it. An executor runs
+ * one task at a time, on its own thread, in the order in which each thread posted them
+ * (base/worker.h differs: owners take turns, and it may have several threads). An executor runs all
+ * posted tasks before it stops; posting later is a programmer error. An executor without a thread,
+ * declared as such, runs tasks at once on the posting thread, even two at a time. */
 #pragma once
 
 #include <stddef.h>
@@ -14,7 +13,7 @@
 struct task {
     void (*run)(struct task *task);
     struct task *next; /* the executor's */
-    uint32_t owner;    /* for executors whose tasks take turns by owner, see base/worker.h */
+    uint32_t owner;    /* for executors whose owners take turns: base/worker.h */
 };
 
 struct executor {

@@ -23,7 +23,7 @@ struct key128 hash_key128(const struct hash_secret *secret, const void *p, size_
 uint64_t
 hash_fast(const void *p,
           size_t n); /* unkeyed FNV-like mix: in-process tables of trusted or bounded keys */
-/* Of a number, one to one: equal hashes are equal numbers. */
+/* One to one: equal hashes mean equal numbers. */
 static inline uint64_t hash_number(uint64_t number)
 {
     uint64_t h = number * 0x9e3779b97f4a7c15u;
@@ -36,7 +36,7 @@ static inline bool key128_eq(struct key128 a, struct key128 b)
     return a.hi == b.hi && a.lo == b.lo;
 }
 
-/* As memcmp() of the bytes, the highest first. */
+/* Orders as memcmp() of the big-endian bytes. */
 static inline int key128_compare(struct key128 a, struct key128 b)
 {
     if (a.hi != b.hi)

@@ -21,5 +21,5 @@ void *index_find(const struct index *ix, struct str id);
 /* Returns the entry that was there before under that id, or NULL. */
 void *index_put(struct index *ix, struct str id, void *entry);
 void *index_remove(struct index *ix, struct str id);
-/* All entries, in no order: the next one; the first behind NULL; NULL behind the last. */
+/* Iterates over all entries, in no order: the entry after `at`; NULL begins and ends. */
 struct index_node *index_after(const struct index *ix, const struct index_node *at);

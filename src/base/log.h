@@ -2,8 +2,8 @@
  *
  *     log_info("listening", LOG_STR("address", addr), LOG_INT("port", port));
  *
- * Any thread; a line is one write(2) of at most PIPE_BUF bytes, and is lost and counted rather
- * than waited for. Never pass a secret, a key or a URL with userinfo. */
+ * Any thread; a line is one write(2) of at most PIPE_BUF bytes. A line that cannot be written at
+ * once is lost and counted. Never pass a secret, a key or a URL with userinfo. */
 #pragma once
 
 #include "base/str.h"
@@ -27,11 +27,10 @@ struct log_field {
 #define LOG_INT(name, v) ((struct log_field){(name), STR_NONE, (int64_t)(v), true})
 
 void log_set(enum log_level least, bool json);
-/* The text between the quotes of a line of JSON that is at most PIPE_BUF bytes: what would not fit
- * is cut, with room left for names and numbers behind it. */
+/* Adds the text as it stands between quotes in a line of JSON of at most PIPE_BUF bytes. Cuts text
+ * that would not leave room for names and numbers behind it. */
 void log_add_escaped(struct buf *line, struct str text);
-/* Between the two calls no thread writes a line of the log: for code that writes to standard error
- * itself. */
+/* Between the two calls no thread writes to the log: for code that writes to stderr itself. */
 void log_hold(void);
 void log_release(void);
 void log_write(enum log_level level, const char *event, const struct log_field *fields);

@@ -1,5 +1,5 @@
-/* What is wrong with an input, said so that its sender can mend it.
- * `field` is the wire name (Field of an item, Parameter of a query, option of a command line). */
+/* Problems with an input, described so that the sender can correct them. `field` is the wire name
+ * (Field of an item, Parameter of a query, option of a command line). */
 #pragma once
 
 #include "base/arena.h"
@@ -16,19 +16,19 @@ struct problem {
     struct problem *next;
 };
 
-#define PROBLEM_TOO_MANY "too_many" /* the account has as many as it may */
+#define PROBLEM_TOO_MANY "too_many" /* the account has reached a limit */
 
 /* A list in the order of finding; all memory is the arena's. */
 struct problems {
     struct arena *arena;
     struct problem *first, *last;
     size_t count;
-    size_t most;     /* entries that it may have; 0: LIMIT_PROBLEMS */
-    size_t left_out; /* found beyond */
+    size_t most;     /* maximum number of entries; 0: LIMIT_PROBLEMS */
+    size_t left_out; /* problems beyond `most` */
 };
 
 /* Beyond the limits: counts the problem as left out, and cuts its texts. */
 void problem_add(struct problems *to, struct str field, const char *code, const char *detail_fmt,
                  ...) PRINTF_LIKE(4, 5);
-/* Puts `more` behind what `to` has, as far as there is room; its entries are then `to`'s. */
+/* Appends `more` to `to`, as far as there is room; `to` then owns its entries. */
 void problems_join(struct problems *to, struct problems *more);

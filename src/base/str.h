@@ -13,7 +13,7 @@ struct str {
 
 #define STR(literal) ((struct str){"" literal "", sizeof(literal) - 1})
 #define STR_NONE ((struct str){NULL, 0})
-/* A constant that is a plain number, as a literal: for a sentence that names a limit, or SQL. */
+/* A numeric constant as a string literal, for texts that name a limit, and for SQL. */
 #define NUMBER_AS_TEXT(constant) NUMBER_TEXT_OF(constant)
 #define NUMBER_TEXT_OF(number) #number
 /* For printf("%.*s"). */
@@ -36,7 +36,7 @@ static inline bool str_is(struct str a, const char *literal)
     return a.p && a.n == strlen(literal) && memcmp(a.p, literal, a.n) == 0;
 }
 
-/* For libraries whose types lack a const: what they only read. */
+/* For libraries whose parameters lack a const although they only read. */
 static inline void *str_bytes(const char *p)
 {
     union {
@@ -46,13 +46,13 @@ static inline void *str_bytes(const char *p)
     return of.bytes;
 }
 
-/* Whether the set has the character. strchr() also finds '\0', at the end of every set. */
+/* True if the set has the character. strchr() would also find '\0', at the end of every set. */
 static inline bool char_in(char c, const char *set)
 {
     return c != '\0' && strchr(set, c) != NULL;
 }
 
-/* Of a hexadecimal digit, either case; -1: it is none. */
+/* The value of a hexadecimal digit, either case; -1: it is none. */
 static inline int hex_value(char c)
 {
     if (c >= '0' && c <= '9')
@@ -75,32 +75,32 @@ static inline void hex_print(char *to, const void *bytes, size_t n)
     }
 }
 
-/* Takes a percent-encoded byte off the front (RFC 3986, 2.1). False: `*text` does not begin with
- * one, and nothing is taken. */
+/* Removes a percent-encoded byte (RFC 3986, 2.1) from the front. False: there is none, and nothing
+ * is removed. */
 bool str_take_percent(struct str *text, char *ret);
 
-/* Bytes order, shorter first on a tie: what RFC-style "sorted by bytes" means. */
+/* Compares bytes; of a text and its prefix, the prefix is first. */
 int str_cmp(struct str a, struct str b);
 bool str_has_prefix(struct str s, const char *prefix);
-/* The first of these names that it is; `count`: none. A NULL among them is no name. */
+/* The index of the name that equals the text; `count`: none. A NULL among the names is skipped. */
 size_t str_index_of(struct str s, const char *const *names, size_t count);
 bool str_eq_nocase(struct str a, const char *literal); /* ASCII case only */
 
-/* Cuts the part before the first `sep` off `*rest` (all of it when there is none; `*rest` then
- * becomes absent). */
+/* Removes the part before the first `sep` and `sep` from `*rest`, and returns the part. Without a
+ * `sep` it returns all, and `*rest` becomes absent. */
 struct str str_cut(struct str *rest, char sep);
 struct str str_trim(struct str s);             /* ASCII space and tab at both ends */
-struct str str_trim_end(struct str s, char c); /* without the c it ends with, however many */
+struct str str_trim_end(struct str s, char c); /* without trailing characters c */
 
-/* A decimal number of nothing but digits, at least one, leading zeros allowed. False: it is none,
- * or it is above `most`. */
+/* Parses a decimal number: only digits, at least one, leading zeros allowed. False: it is none, or
+ * is above `most`. */
 bool str_parse_uint(struct str s, uint64_t most, uint64_t *ret);
 
-/* The longest beginning of valid UTF-8 text that has at most that many bytes and cuts no character:
- * for showing what may be too long to show. */
+/* The longest prefix of valid UTF-8 text that has at most that many bytes and splits no character:
+ * for showing long texts. */
 struct str str_utf8_prefix(struct str s, size_t most_bytes);
 
 /* Valid UTF-8 (RFC 3629: no overlong forms, no surrogates, up to U+10FFFF). */
 bool str_is_utf8(struct str s);
-/* How many bytes the character at s.p[at] has (1..4); 0: no valid one begins there. */
+/* The length of the character at s.p[at] (1..4); 0: no valid one begins there. */
 size_t str_utf8_sequence(struct str s, size_t at);

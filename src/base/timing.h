@@ -1,7 +1,7 @@
-/* How long something takes: a histogram of microseconds, added to on any thread, read on any.
+/* A histogram of durations in microseconds. Any thread adds and reads.
  *
- * It is for people who look for what holds something up; nothing is decided by it. So it goes by
- * the machine's own clock, whatever clock its caller is given. */
+ * It is only for people who look for delays; no decision depends on it. So it always uses the
+ * machine's own clock. */
 #pragma once
 
 #include <stdatomic.h>
@@ -9,15 +9,15 @@
 
 #define TIMING_BUCKETS 18
 
-/* Each bucket holds what took at most so long, and longer than the one before; the last one takes
- * all the rest. */
+/* A bucket counts durations up to its bound and above the bound before; the last bucket has the
+ * rest. */
 extern const int64_t timing_bounds_us[TIMING_BUCKETS - 1];
 
 struct timing {
     atomic_llong counts[TIMING_BUCKETS], total_us;
 };
 
-struct timing_numbers { /* since the start; not of one moment */
+struct timing_numbers { /* since the start; counts may be read at slightly different moments */
     int64_t counts[TIMING_BUCKETS], total_us;
 };
 

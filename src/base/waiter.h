@@ -1,5 +1,5 @@
-/* Waiting on one's own thread for something asynchronous: an executor whose tasks wake the waiter.
- * For threads that may block (control, main, start-up), never for a loop. */
+/* Waits on the own thread for something asynchronous: an executor whose tasks wake the waiter. For
+ * threads that may block (control, main, start-up), never for a loop. */
 #pragma once
 
 #include "base/check.h"
@@ -15,9 +15,9 @@ struct waiter {
 
 void waiter_init(struct waiter *w);
 void waiter_free(struct waiter *w);
-/* The `run` of a task that has nothing to do but wake. */
+/* A task's `run` that only wakes. */
 void waiter_wake(struct task *task);
-/* Returns once for each task posted. */
+/* Returns once for each posted task. */
 void waiter_wait(struct waiter *w);
-/* The same, but false where none has been posted yet. */
+/* Does not wait. False: no task is posted. */
 MUST_CHECK bool waiter_try(struct waiter *w);

@@ -1,6 +1,5 @@
-/* A thread that runs tasks one after the other, or several such threads: for what may block and is
- * not a store's. Owners take turns (base/turns.h); of one owner tasks run in the order posted, one
- * at a time. Its executor may be posted to from any thread. */
+/* One or several threads that run tasks which may block. Owners take turns (base/turns.h); an
+ * owner's tasks run one at a time, in the order posted. Post to its executor from any thread. */
 #pragma once
 
 #include "base/executor.h"
@@ -12,5 +11,5 @@ struct worker;
 struct worker *worker_start(const char *thread_name); /* at most 15 characters */
 struct worker *worker_start_several(const char *thread_name, int threads);
 struct executor *worker_executor(struct worker *worker);
-/* Runs what was posted before, then ends its threads. Not from the worker itself. */
+/* Runs all posted tasks, then ends its threads. Not from the worker itself. */
 void worker_stop(struct worker *worker);
