@@ -34,22 +34,22 @@ struct gathering {
     struct api *api;
     struct executor *executor;
     uint32_t account_no;           /* 0: all */
-    uint32_t before_no;            /* apps from here on have been looked at; 0: none */
-    struct app *some[SLICE_ITEMS]; /* that are being looked at, ours; a reference each */
+    uint32_t before_no;            /* apps with this number or a higher one are counted; 0: none */
+    struct app *some[SLICE_ITEMS]; /* our apps being counted, with references */
     size_t some_count;
-    bool is_last; /* no further ones */
+    bool is_last; /* there are no others */
     struct lane_brief lanes[SLICE_ITEMS * KINDS];
     struct delivery_briefs briefs;
     uint32_t *own; /* numbers of our apps */
     size_t own_count, own_capacity;
     struct unhealthy worst[ACCOUNT_HEALTH_LISTED];
     size_t worst_count, at;
-    bool is_away[CLUSTERS_MOST]; /* it did not say what waits */
+    bool is_away[CLUSTERS_MOST]; /* its store did not answer what waits */
     struct lane_waiting waiting;
     struct lane_health_query query;
     struct account_health found;
     enum store_status status;
-    void (*is_elsewhere)(struct gathering *g, uint32_t app_no); /* NULL: nobody wants to know */
+    void (*is_elsewhere)(struct gathering *g, uint32_t app_no); /* may be NULL */
     void (*done)(struct gathering *g);
 };
 
@@ -74,8 +74,8 @@ static uint32_t cluster_of(struct gathering *g, uint32_t account_no)
     return cluster;
 }
 
-/* Nobody waits for this where another node has asked: so it ends by itself before the store does.
- */
+/* True: stops early, before the store does, because no client waits for an answer to another
+ * node. */
 static bool ends_early(struct gathering *g)
 {
     if (atomic_load(&g->api->accepting))
@@ -133,7 +133,7 @@ static void waiting_done(struct task *task)
     delivery_get_health(g->api->options.delivery, &g->query);
 }
 
-/* What waits in a cluster that is away cannot be told: its endpoints are only counted. */
+/* The store of an unavailable cluster cannot say what waits: its endpoints are only counted. */
 static void look_at_next(struct gathering *g)
 {
     if (ends_early(g))
@@ -165,12 +165,12 @@ static bool is_worse(const struct unhealthy *x, const struct unhealthy *than)
     return x->health != than->health ? x->health < than->health : x->failed_1h > than->failed_1h;
 }
 
-/* Among the worst, the very worst first; as many as are listed. */
+/* Inserts it into the list of the worst endpoints, the worst first. */
 static void add_unhealthy(struct gathering *g, struct unhealthy one)
 {
     size_t at = g->worst_count;
     one.app = directory_app_by_no(g->api->options.directory, one.app->app_no);
-    ASSERT(one.app); /* none is ever removed */
+    ASSERT(one.app); /* apps are never deleted */
     if (at == ACCOUNT_HEALTH_LISTED) {
         g->found.more = true;
         struct unhealthy *last = &g->worst[--at];
@@ -222,8 +222,8 @@ static void take_ours(struct gathering *g, struct app *app)
     g->own[g->own_count++] = app->app_no;
 }
 
-/* Of the apps that were not looked at yet the newest SLICE_ITEMS: an account may have thousands,
- * and other calls have their turn in between. */
+/* Counts the newest SLICE_ITEMS of the remaining apps: an account may have thousands, and other
+ * calls get their turn in between. */
 static void look_at_some(struct gathering *g)
 {
     if (ends_early(g))
@@ -258,19 +258,19 @@ static void look_at_some(struct gathering *g)
 struct viewing {
     struct call *c;
     struct gathering gathering;
-    bool *is_left; /* by number: apps of other nodes that no part was about yet */
-    uint32_t end;  /* behind the highest number */
-    uint32_t next; /* none below it is left */
-    bool is_twice; /* the part at hand is about an app that was counted already */
+    bool *is_left; /* by number: other nodes' apps that no part has covered yet */
+    uint32_t end;  /* one more than the highest number */
+    uint32_t next; /* none below is left */
+    bool is_twice; /* the present part covers an app that was counted already */
     struct store_question question;
-    struct slices unknown; /* of what nobody has answered for: */
+    struct slices unknown; /* counts the apps without an answer: */
     uint32_t unknown_next, unknown_end, unknown_cluster;
 };
 
 static void answer(struct viewing *v)
 {
     struct call *c = v->c;
-    struct gathering g = v->gathering; /* the answer ends the call, and what is in its arena */
+    struct gathering g = v->gathering; /* the answer ends the call and its arena */
     free(v->is_left);
     if (g.status == STORE_OK) {
         struct json_writer *w = call_begin_json(c);
@@ -308,8 +308,8 @@ static void count_unknown(struct gathering *g, const struct app *app)
 
 static void ask_next_node(struct viewing *v);
 
-/* A node that has said nothing has lost what is left of its cluster, or that is away; others'
- * nodes are asked all the same. */
+/* The node that did not answer may have lost the rest of its cluster, or the cluster is
+ * unavailable; other clusters' nodes are still asked. */
 static bool count_some_unknown(struct slices *slices, size_t most)
 {
     struct viewing *v = CONTAINER_OF(slices, struct viewing, unknown);
@@ -334,8 +334,8 @@ static void unknown_counted(struct slices *slices, bool more)
     ask_next_node(CONTAINER_OF(slices, struct viewing, unknown));
 }
 
-/* Takes what a node said. False when it said nothing, or of apps that were counted already: its
- * shards move between nodes just now, so that the two parts are not of one moment. */
+/* Takes a node's answer. False: it did not answer, or its part covers apps that were counted
+ * already: then shards are moving between nodes, so the parts are from different moments. */
 static bool take_part(struct viewing *v, struct str part)
 {
     v->is_twice = false;
@@ -357,7 +357,7 @@ static void node_answered(struct task *task)
     struct app *app = directory_app_by_no(v->gathering.api->options.directory, asked_about);
     v->unknown_cluster = app ? cluster_of(&v->gathering, app->terms.account_no) : 0;
     app_unref(app);
-    /* The node that answered may have lost the app meanwhile: it is not asked for again. */
+    /* The node that answered may have lost the app meanwhile: the app is not asked for again. */
     v->unknown_next = asked_about;
     v->unknown_end = gave_up ? v->end : asked_about + 1;
     v->unknown = (struct slices){.executor = v->gathering.executor,
@@ -396,7 +396,7 @@ static void own_done(struct gathering *g)
 static void add_left(struct gathering *g, uint32_t app_no)
 {
     struct viewing *v = CONTAINER_OF(g, struct viewing, gathering);
-    if (app_no < v->end) /* else it was made since */
+    if (app_no < v->end) /* otherwise it is newer */
         v->is_left[app_no] = true;
 }
 

@@ -1,9 +1,9 @@
-/* Answers a question of another node: how do the endpoints of one account, or of all accounts, do
- * on this node? */
+/* Answers another node's question about the health of this node's endpoints, of one account or of
+ * all. */
 #pragma once
 
 #include "api/internal.h"
 
-/* Answered by store_answer, perhaps. Takes the reference of the app that is asked about. */
+/* Answers by store_answer, or not at all if that fails. Takes over the reference to `app`. */
 void account_endpoints_answer(struct api *api, struct executor *executor, int64_t question,
                               struct app *app, enum question_scope scope);

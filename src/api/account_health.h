@@ -32,20 +32,20 @@ struct account_health {
     struct health_groups apps, partners;
     struct health_item *items;
     size_t item_count, item_capacity;
-    bool more; /* some that are not healthy are only counted */
+    bool more; /* some unhealthy ones are only counted */
 };
 
 void account_health_free(struct account_health *h);
-/* Counts one endpoint; apps are named only where `name_apps` says so. */
+/* Counts one endpoint. name_apps: also adds its app to `apps`. */
 void account_health_count(struct account_health *h, const struct app *app,
                           enum endpoint_health health, bool name_apps);
 void account_health_list(struct account_health *h, enum endpoint_health health, int64_t waiting,
                          struct str json);
 
-/* What one node knows, and which apps that is about. */
+/* One node's part, with the numbers of the apps that it covers. */
 void account_health_print_part(struct buf *to, const struct account_health *h,
                                const uint32_t *app_nos, size_t app_count);
-/* Calls is_about with the number of each app that another node's part is about. */
+/* Calls is_about with the number of each app that a node's part covers. */
 void account_health_part_apps(struct str part, void (*is_about)(void *context, uint32_t app_no),
                               void *context);
 void account_health_add_part(struct account_health *h, struct str part);

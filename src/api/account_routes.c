@@ -32,7 +32,7 @@ void answer_entry(struct call *c, uint64_t version)
     char tag[ETAG_MAX];
     etag_print(tag, version);
     buf_printf(&c->headers, "ETag: %s\r\n", tag);
-    /* A user's version does not count the sign-ins that the answer shows. */
+    /* A user's version does not change with the sign-ins that the answer shows. */
     if (c->route->subject != SUBJECT_USER &&
         etag_listed_weak(http_header_list(c->r, "if-none-match"), str_of(tag)))
         call_answer_empty(c, 304);
@@ -62,7 +62,7 @@ struct entry_listing {
     struct call *c;
     struct slices slices;
     list_printer *print;
-    uint32_t last_no; /* of what is printed; at first: where to begin */
+    uint32_t last_no; /* of the last printed entry; at first: the position to begin at */
 };
 
 static bool list_print(struct slices *slices, size_t most)

@@ -41,7 +41,7 @@ struct all_callbacks {
     struct attempt_filter attempt;
     uint32_t limit;
     struct delivery_tried tried;
-    struct callback_list list; /* of the account that is being read */
+    struct callback_list list; /* of the account being read */
     struct arena *arenas;      /* of all that was read */
     size_t arena_count, arena_capacity;
     struct found *found; /* newest first, at most `limit` */
@@ -49,7 +49,7 @@ struct all_callbacks {
     struct log_place *unread; /* the last row read, of each account that has more */
     size_t unread_count, unread_capacity;
     size_t looked_at;
-    size_t partners, partners_away; /* read; not read, as their database cannot be reached */
+    size_t partners, partners_away; /* partners read, and partners whose database is unavailable */
     bool more_partners;
     bool walked;
     size_t shown;
@@ -91,7 +91,7 @@ static void keep_rows(struct all_callbacks *l)
     l->arenas[l->arena_count++] = list->arena;
 }
 
-/* The newest of the rows behind which something was not read; NULL: all was read. */
+/* The newest of the last rows of accounts that have more; NULL: everything was read. */
 static struct log_place *horizon(const struct all_callbacks *l)
 {
     struct log_place *newest = NULL;
@@ -101,7 +101,7 @@ static struct log_place *horizon(const struct all_callbacks *l)
     return newest;
 }
 
-/* How many of those that were found nothing unread can stand before. */
+/* How many of the found rows are newer than every unread row. */
 static size_t count_certain(const struct all_callbacks *l)
 {
     const struct log_place *end = horizon(l);
@@ -141,7 +141,7 @@ static void print_next(struct all_callbacks *l)
         next.place = l->found[l->shown - 1].place;
     else if (end)
         next.place = *end;
-    /* An account that was read when the answer was full already was not asked for what is older. */
+    /* An account that was read when the answer was already full was not asked for older rows. */
     print_cursor(l, "Next", full || end ? &next : NULL);
 }
 
@@ -183,7 +183,7 @@ static void answer(struct all_callbacks *l)
 static void read_done(struct task *task);
 static void tried_done(struct task *task);
 
-/* Nothing that is older than an answer that is full already. */
+/* Excludes rows older than all of a full answer. */
 static void leave_out_older(struct all_callbacks *l)
 {
     if (l->count < l->limit)
@@ -194,21 +194,21 @@ static void leave_out_older(struct all_callbacks *l)
     l->list.has_from = true;
 }
 
-/* Nothing that is newer than the place in the log, and not the place itself. */
+/* Excludes rows at or after the place in the log. */
 static void leave_out_newer(struct callback_list *list, const struct log_place *place)
 {
     if (list->account_no == place->account_no)
         list->after_event_no = place->event_no;
     if (place->accepted_ms == INT64_MAX)
         return;
-    /* Of one millisecond, greater accounts come first: theirs has been shown. */
+    /* Within a millisecond greater accounts come first: theirs have been shown. */
     int64_t to_ms = place->accepted_ms + (list->account_no <= place->account_no);
     if (!list->has_to || list->accepted_to_ms > to_ms)
         list->accepted_to_ms = to_ms;
     list->has_to = true;
 }
 
-/* The account's rows behind the place. */
+/* Reads the account's rows after the place. */
 static void read_account(struct all_callbacks *l, uint32_t account_no,
                          const struct log_place *place)
 {
@@ -239,7 +239,7 @@ static void tried_done(struct task *task)
     store_list_callbacks(l->c->api->options.store, &l->list);
 }
 
-/* Reads on where the horizon is, as long as that makes the answer longer. */
+/* Reads more of the account at the horizon, as long as that makes the answer longer. */
 static void read_on(struct all_callbacks *l)
 {
     struct log_place *end = horizon(l);
@@ -294,7 +294,7 @@ static void read_done(struct task *task)
 static void read_partner(struct partner_walk *walk)
 {
     struct all_callbacks *l = CONTAINER_OF(walk, struct all_callbacks, walk);
-    if (!l->from.before_no) /* partners that are made meanwhile do not push others out */
+    if (!l->from.before_no) /* partners created meanwhile do not shift others */
         l->from.before_no = walk->partner->account_no + 1;
     read_account(l, walk->partner->account_no, &l->from.place);
 }
@@ -319,7 +319,7 @@ static void parameter_after(struct call *c, struct log_cursor *ret)
                     "given.");
 }
 
-/* Of what only the log of one partner has. */
+/* Refuses parameters that only the log of one partner has. */
 static void refuse_others(struct call *c)
 {
     if (call_parameter(c, "format").p && !str_is(call_parameter(c, "format"), "json"))

@@ -1,8 +1,8 @@
-/* The HTTP interface: routes, who may use them, and their answers (contract, sections 3, 5, 6).
+/* The HTTP interface: routes, access rights and answers (contract, sections 3, 5, 6).
  *
- * One `struct api` for the daemon, one `struct api_loop` per loop (it owns what is not shared
- * between threads, such as the reader of events). The http server calls api_headers_in when a
- * request's headers are in and api_handle when it is whole. */
+ * The daemon has one `struct api`, and one `struct api_loop` per loop, which owns what threads do
+ * not share, such as the reader of events. The HTTP server calls api_headers_in when a request's
+ * headers are complete, and api_handle when the whole request is. */
 #pragma once
 
 #include "accounts/accounts.h"
@@ -26,7 +26,7 @@ struct api_options {
     struct store *store;
     struct directory *directory;
     struct delivery *delivery;
-    struct accounts *accounts; /* only for what any thread may ask it */
+    struct accounts *accounts; /* only its functions for any thread */
     struct control *control;   /* changes of accounts, one at a time */
     struct recoveries *recoveries;
     struct books_watch *books;
@@ -39,10 +39,10 @@ struct api_options {
     struct bus *bus;                   /* NULL: no intake from Kafka */
     struct rewards_feed *rewards_feed; /* NULL: none to Kafka */
     const struct hash_secret *hash_secret;
-    const struct address *sources; /* egress addresses, said in /openapi.json */
+    const struct address *sources; /* egress addresses, shown in /openapi.json */
     size_t source_count;
     int32_t reads_per_minute; /* per key */
-    int32_t bodies_days;      /* how long retention keeps bodies behind the final state */
+    int32_t bodies_days;      /* days that retention keeps bodies after the final state */
     struct str public_url;    /* absent: relative */
     const char *version;
 };
@@ -54,12 +54,12 @@ struct api *api_new(const struct api_options *options); /* options' texts must o
 void api_free(struct api *api);
 void api_set_reads_per_minute(struct api *api, int32_t reads_per_minute); /* any thread */
 void api_set_bodies_days(struct api *api, int32_t days);                  /* likewise */
-void api_set_accepting(struct api *api, bool accepting); /* false: readyz says 503, ingest too */
+void api_set_accepting(struct api *api, bool accepting); /* false: readyz and ingest answer 503 */
 
-void api_count_rejected(struct api *api, size_t events); /* that did not come by HTTP; any thread */
+void api_count_rejected(struct api *api, size_t events); /* of events from Kafka; any thread */
 
-/* Another node asks how endpoints do: answered by store_answer, perhaps. Goes on at the executor;
- * any thread. */
+/* Another node asks for the health of endpoints: answers by store_answer, or not at all if that
+ * fails. Continues at the executor; any thread. */
 void api_answer_question(struct api *api, struct executor *executor, int64_t question,
                          uint32_t app_no, enum question_scope scope);
 

@@ -96,7 +96,7 @@ void app_get(struct call *c)
     answer_entry(c, c->app->version);
 }
 
-/* Showing a secret is an act: it is written down who did it before it is shown. */
+/* A secret is shown only after the audit log has who asked for it. */
 static void answer_secret(struct call *c, enum store_status status)
 {
     if (!call_store_ok(c, status))

@@ -7,13 +7,13 @@
 
 #define PAGE_ROWS 500
 #define ROWS_LOOKED_AT_MOST 20000
-#define KEY_TIME_LAST_MS ((INT64_C(1) << 48) - 1) /* of audit_key's twelve digits */
+#define KEY_TIME_LAST_MS ((INT64_C(1) << 48) - 1) /* the twelve digits of audit_key */
 
 struct auditing {
     struct call *c;
     struct object_list list;
     struct str action, actor, object; /* filters; absent: any */
-    struct str partner;               /* whose entries an operator wants; absent: all */
+    struct str partner;               /* the partner whose entries an operator wants; absent: all */
     char from[AUDIT_KEY_BYTES], below[AUDIT_KEY_BYTES];
     size_t limit, found, looked_at;
 };
@@ -96,7 +96,7 @@ static void ask(struct auditing *a)
     store_list_objects(a->c->api->options.store, &a->list);
 }
 
-/* A time of which a key can be made: no entry is older than 1970. */
+/* A time that a key can hold: no entry is older than 1970. */
 static int64_t since_1970(int64_t ms)
 {
     return ms < 0 ? 0 : ms;
@@ -122,7 +122,7 @@ void audit_list(struct call *c)
         call_answer_invalid_query(c);
         return;
     }
-    /* A partner's own list does not say who of the operators it was: they read the whole one. */
+    /* A partner's list does not name the operator's people, so operators read the whole list. */
     uint32_t scope_no = c->is_operator ? 0 : c->account_no;
     a->partner = c->is_operator ? call_parameter(c, "partnerId") : STR_NONE;
     audit_key(a->from, scope_no, since_1970(from_ms));
@@ -131,7 +131,8 @@ void audit_list(struct call *c)
         audit_key_after(a->below, after);
     json_key_array(call_begin_object(c), "Items");
     a->list.kind = OBJECT_AUDIT;
-    a->list.account_no = c->account_no; /* its cluster, and the first one: the others may be away */
+    a->list.account_no =
+        c->account_no; /* its cluster and the first one: others may be unavailable */
     a->list.limit = PAGE_ROWS;
     a->list.reply_to = call_executor(c);
     a->list.done.run = on_rows;

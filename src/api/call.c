@@ -1,5 +1,5 @@
-/* The memory and parameters of a call, and the ways to answer it. Every answer gives back the
- * directory entries that the call holds. After the answer nothing of the call may be used. */
+/* The memory and parameters of a call, and the ways to answer it. Every answer releases the
+ * directory entries that the call holds; afterwards the call must not be used. */
 #include "api/call.h"
 
 #include "api/caller.h"
@@ -59,7 +59,7 @@ void call_release(struct call *c)
     c->user = NULL;
 }
 
-/* The end of every answer: what the call holds is given back. */
+/* Ends every answer: releases what the call holds. */
 static void end(struct call *c)
 {
     call_release(c);
@@ -70,7 +70,7 @@ static void end(struct call *c)
     c->uses = false;
 }
 
-/* What every answer of the interface carries besides its own. */
+/* The headers that every answer has. */
 static void add_common_headers(struct call *c, struct buf *headers)
 {
     buf_add_c(headers, "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n");
@@ -83,17 +83,17 @@ static void add_common_headers(struct call *c, struct buf *headers)
 /* --- compressed where the client takes it ------------------------------------------------------
  */
 
-/* Smaller bodies are sent as they are: the header lines of a coding, and its own frame, would take
- * about as many bytes as it saves. */
+/* Smaller bodies are not compressed: the coding's header lines and frame would take about as many
+ * bytes as it saves. */
 #define PACKED_BYTES_LEAST 1024
 
 struct packed {
     struct pack pack;
     struct call *c;
-    int status; /* of an answer in one piece, */
+    int status; /* for an answer in one piece */
     const char *type;
     struct buf headers;
-    void (*drained)(struct http_request *r); /* of a piece */
+    void (*drained)(struct http_request *r); /* for a piece */
 };
 
 static bool may_pack(const struct call *c)
@@ -101,8 +101,7 @@ static bool may_pack(const struct call *c)
     return c->route && (c->route->flags & ROUTE_PACKED) && !c->holds_secrets;
 }
 
-/* Adds what an answer that may be compressed says of it. body_bytes is SIZE_MAX where nobody knows
- * yet. */
+/* Adds the headers of an answer that may be compressed. body_bytes: SIZE_MAX if not known yet. */
 static enum coding choose_coding(struct call *c, size_t body_bytes, struct buf *headers)
 {
     if (!may_pack(c))
@@ -177,7 +176,7 @@ struct json_writer *call_begin_json(struct call *c)
 
 void call_end_json(struct call *c, int status)
 {
-    struct buf body = c->body; /* the answer ends the call */
+    struct buf body = c->body; /* the answer frees the call */
     c->body = (struct buf){0};
     call_answer_json(c, status, &body);
     buf_free(&body);
@@ -357,10 +356,10 @@ static bool is_cluster_away(struct call *c)
     return n.clusters_away > 0;
 }
 
-/* 429 where sending less would help, 503 where somebody has to look at the machine. */
+/* 429 if sending less would help, 503 if somebody must look at the machine. */
 void call_answer_busy(struct call *c, enum store_status status)
 {
-    if (c->r->gone) { /* and so is the store, where the daemon ends */
+    if (c->r->gone) { /* the store may be gone, too, if the daemon is ending */
         call_answer_problem(c, 503, "The client has left.");
         return;
     }
@@ -425,7 +424,7 @@ bool call_store_ok(struct call *c, enum store_status status)
     return false;
 }
 
-/* A change may also be named as what it is (RFC 7396, section 4). */
+/* A change may also have the media type of RFC 7396, section 4. */
 static bool is_json_type(const struct call *c, struct str value)
 {
     struct str rest = value;

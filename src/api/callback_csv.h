@@ -4,12 +4,12 @@
 
 #include "api/call.h"
 
-/* What the lists of the log have, or what the feed of rewards has. */
+/* The columns of the callback log, or of the rewards feed. */
 enum csv_columns { CSV_CALLBACKS, CSV_REWARDS };
 
 void callback_csv_begin(enum csv_columns columns, struct buf *to);
 void callback_csv_row(struct call *c, enum csv_columns columns, struct buf *to,
                       const struct callback_row *row);
-/* One field. Spreadsheets compute what begins like a formula: such a text gets an apostrophe in
- * front, which they take for "this is text". */
+/* One field. Spreadsheets run a text that begins like a formula: it gets an apostrophe in front,
+ * which marks it as text. */
 void csv_text(struct buf *to, struct str text);

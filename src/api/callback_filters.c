@@ -107,7 +107,7 @@ bool callback_filters_need_tried(struct call *c, const struct callback_list *lis
 {
     bool may_be_tried = list->state == CALLBACK_NONE || list->state == CALLBACK_PENDING ||
                         list->state == CALLBACK_DELIVERING;
-    return may_be_tried && !is_failing(c); /* pending is then what is being tried, too */
+    return may_be_tried && !is_failing(c); /* then "pending" includes callbacks being tried */
 }
 
 bool attempt_filter_takes(const struct attempt_filter *filter, const struct callback_row *row)

@@ -38,7 +38,7 @@ static void get_done(struct task *task)
     if (!call_store_ok(g->c, g->get.status)) {
         arena_free(&arena);
     } else if (g->c->problems.count) {
-        call_answer_invalid_query(g->c); /* a wrong query: said only of a callback that exists */
+        call_answer_invalid_query(g->c); /* only if the callback exists */
         arena_free(&arena);
     } else if (g->get.row.state != CALLBACK_PENDING) {
         answer_one(g);

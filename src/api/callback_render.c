@@ -1,9 +1,9 @@
-/* Prints what a partner sees of a callback. Stored bodies have zeros in place of Sig. They are
- * shown with the Sig that the next attempt would send, made with the secret that is in force now.
+/* Prints callbacks for partners.
  *
- * Sig does not cover the amount, nor where PanelistId ends and RewardId begins. Whoever has the
- * Sig of any callback can make another body for which it is right. So Sig is shown only to those
- * who may see the secret; others see asterisks. */
+ * Stored bodies have zeros in place of Sig. They are shown with the Sig that the next attempt would
+ * send, made with the present secret. Sig covers neither the amount nor the border between
+ * PanelistId and RewardId: whoever has the Sig of any callback can make another body with a valid
+ * Sig. So only those who may see the secret see Sig; others see asterisks. */
 #include "api/callback_render.h"
 
 #include "api/internal.h"
@@ -14,7 +14,7 @@
 #include "send/request_print.h"
 #include "services/reward_json.h"
 
-/* A receiver may answer with thousands of short lines, which are looked at in pairs. */
+/* A receiver may send thousands of short lines, and each is compared with the others. */
 #define HEADER_LINES_SHOWN 200
 
 static struct str shown_lines(struct str all)
@@ -36,7 +36,7 @@ static bool earlier_line_has(struct str all, const char *end, struct str name)
     return false;
 }
 
-/* "Name: value\n" lines as an object; a name that repeats has its values joined by ", ". */
+/* Prints "Name: value\n" lines as an object; values of a repeated name are joined by ", ". */
 static void json_headers(struct json_writer *w, struct str all)
 {
     if (!all.p) {
@@ -69,7 +69,7 @@ static void json_headers(struct json_writer *w, struct str all)
     json_end_object(w);
 }
 
-/* How it ended. */
+/* How the attempt ended. */
 static void render_end(struct json_writer *w, const struct attempt *a)
 {
     json_key_int_or_null(w, "Status", a->status);
@@ -100,8 +100,8 @@ void render_body(struct call *c, struct json_writer *w, const struct event *e,
     json_key_string(w, "Body", shown_body(c, e, app));
 }
 
-/* The log has the URL as it was set, and the body's copy tells the rest: so what is erased from the
- * body is nowhere else. Without the body, or where nothing was changed, the URL is shown as set. */
+/* The log has the configured URL, and the stored body has the values of its macros: so erasing the
+ * body erases all. Without a body, or if nothing was replaced, the configured URL is shown. */
 void render_request(struct call *c, struct json_writer *w, const struct attempt *a,
                     const struct event *e, const struct app *app)
 {
@@ -182,7 +182,7 @@ void render_reward(struct call *c, struct json_writer *w, const struct callback_
     app_unref(app);
 }
 
-/* Names are those of the report; what was not given is null. */
+/* Names are those of the reported event; members that were not given are null. */
 static void render_given(struct call *c, struct json_writer *w, const struct event *e)
 {
     json_key_string(w, "SessionId", e->session_id);
@@ -221,7 +221,7 @@ void render_event(struct call *c, struct json_writer *w, const struct callback_r
     json_end_object(w);
 }
 
-/* Of a list's row; null: there was none, it is no longer kept, or it was delivered. */
+/* The last attempt, in a list; null: there was none, it is no longer kept, or it was delivered. */
 static void render_last_attempt(struct json_writer *w, const struct callback_row *row)
 {
     json_key(w, "LastAttempt");

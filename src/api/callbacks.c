@@ -19,39 +19,40 @@
 
 #include <stdlib.h>
 
-/* What a request looks through at most by class or status, as the stores have no index of what came
- * of attempts, for the events of one app, or for a range of days. A read of the store counts as so
- * many rows at least. An answer may so be shorter than its limit, and its Next leads on. */
+/* Rows that a request reads at most if it filters by class or status, lists the events of one app,
+ * or lists a range of days: no store has an index for these. A read of the store counts as
+ * LOOKED_AT_LEAST rows at least. So an answer may be shorter than its limit, and its Next
+ * continues. */
 #define LOOKED_AT_MOST 5000
 #define LOOKED_AT_LEAST 50
 
-/* CSV has all rows that match, in pieces of so many. The store is asked for the next ones when the
- * client has taken these: nothing of the store is held meanwhile, and one piece of memory. */
+/* CSV has all matching rows, in pieces of this many. The next rows are read when the client has
+ * taken a piece: meanwhile nothing of the store is held, and memory has one piece. */
 #define CSV_ROWS_OF_PIECE 200
-/* The feed grows while it is read: a file of it ends with what was accepted by now, by whichever
- * node, whose clock may be ahead. */
+/* The feed grows while it is read: a file ends with the events accepted until now, by any node,
+ * whose clock may be ahead. */
 #define CLOCKS_APART_MS 10000
 
 struct callbacks_request {
     struct call *c;
     bool csv;
-    bool begun;    /* CSV: its first piece is on its way */
-    bool no_tried; /* what is being tried makes no difference */
+    bool begun;    /* CSV: the first piece was sent */
+    bool no_tried; /* callbacks being tried are not needed */
     struct delivery_tried tried;
     struct callback_list list;
     struct slices slices;
     struct attempt_filter attempt;
-    uint32_t only_app_no; /* of events; 0: any */
-    bool is_range;        /* days from list.day, the one that is being read, to last_day */
+    uint32_t only_app_no; /* for events; 0: any */
+    bool is_range;        /* list.day, the day being read, goes up to last_day */
     int32_t last_day;
     uint32_t limit, shown;
-    size_t at; /* of the list's rows, looked at */
+    size_t at; /* rows of the list handled */
     size_t looked_at;
-    struct feed_place last; /* looked at */
-    bool full;              /* the limit is reached, and there is one more */
+    struct feed_place last; /* the last row handled */
+    bool full;              /* the limit is reached, and there are more */
 };
 
-/* Whether rows are left out here that the store has listed. */
+/* True if some of the store's rows are left out here. */
 static bool picks(const struct callbacks_request *l)
 {
     return l->attempt.picks || l->only_app_no;
@@ -97,7 +98,7 @@ static bool has_next_day(const struct callbacks_request *l)
     return l->is_range && l->list.day < l->last_day;
 }
 
-/* A feed without an end always says where to go on from; a list and a range end with null. */
+/* A feed without an end always has a Next; a list and a range end with null. */
 static void print_next(struct callbacks_request *l)
 {
     bool endless = l->list.order == LIST_OLDEST_FIRST && !l->is_range;
@@ -114,7 +115,8 @@ static void print_next(struct callbacks_request *l)
     buf_free(&next);
 }
 
-/* A range asks for what is left of its limit, so it need not know whether there is one more. */
+/* True if the next page may be read. A range asks only for the rest of its limit, so it need not
+ * know whether there are more. */
 static bool may_look_on(const struct callbacks_request *l)
 {
     bool is_enough = l->full || (l->is_range && l->shown == l->limit);
@@ -122,7 +124,7 @@ static bool may_look_on(const struct callbacks_request *l)
     return has_more && !is_enough && l->looked_at < LOOKED_AT_MOST && !l->c->r->gone;
 }
 
-/* Gives other requests of the store their turn between two pages. */
+/* Lets other requests to the store run between two pages. */
 static void look_on(struct callbacks_request *l)
 {
     arena_free(&l->list.arena);
@@ -150,7 +152,7 @@ static void list_end(struct slices *slices, bool more)
     }
     json_end_array(&l->c->writer);
     print_next(l);
-    /* l ends with its call. */
+    /* l is freed with its call. */
     struct arena arena = l->list.arena;
     uint64_t *tried = l->tried.event_nos;
     call_end_object(l->c, 200);
@@ -162,13 +164,13 @@ static void list_end(struct slices *slices, bool more)
 
 static void ask(struct callbacks_request *l);
 
-/* Whoever opened it must still be allowed to, and the daemon go on. */
+/* True if the caller still has the right, and the daemon is not stopping. */
 static bool csv_may_go_on(struct callbacks_request *l)
 {
     return l->list.status == STORE_OK && atomic_load(&l->c->api->accepting) && caller_judge(l->c);
 }
 
-/* last absent: the rest cannot be had. */
+/* last absent: the rest is not available. */
 static void csv_end(struct callbacks_request *l, struct str last)
 {
     struct call *c = l->c;
@@ -199,7 +201,7 @@ static void csv_page_done(struct callbacks_request *l)
     struct buf piece = {0};
     enum csv_columns columns = l->list.order == LIST_OLDEST_FIRST ? CSV_REWARDS : CSV_CALLBACKS;
     if (l->begun && (c->r->gone || !csv_may_go_on(l))) {
-        csv_end(l, STR_NONE); /* without an end: nobody takes it for the whole */
+        csv_end(l, STR_NONE); /* without an end, so that nobody takes it for the whole */
         return;
     }
     if (!l->begun) {
@@ -262,7 +264,7 @@ static void list_done(struct task *task)
     slices_begin(&l->slices);
 }
 
-/* What is being tried is known before the store is asked: a filter may be about it. */
+/* Called before the store is asked, because a filter may depend on the callbacks being tried. */
 static void list_tried_done(struct task *task)
 {
     struct callbacks_request *l = CONTAINER_OF(task, struct callbacks_request, tried.done);
@@ -286,7 +288,7 @@ static void ask(struct callbacks_request *l)
         delivery_get_tried(l->c->api->options.delivery, &l->tried);
 }
 
-/* Both days, or neither where they are not needed. */
+/* Reads both days, or neither if they are not needed. */
 static void parameter_range(struct call *c, struct callbacks_request *l, bool is_needed)
 {
     int32_t last_day = 0;
@@ -389,7 +391,7 @@ void callbacks_list(struct call *c)
     parameter_position(c, l);
     parameter_format(c, l);
     l->list.no_bodies |= l->csv;
-    c->holds_secrets = !l->list.no_bodies; /* Sig, and URLs with whatever they carry */
+    c->holds_secrets = !l->list.no_bodies; /* Sig, and URLs that may contain secrets */
     start(c, l);
 }
 
@@ -414,8 +416,8 @@ void rewards_list(struct call *c)
     start(c, l);
 }
 
-/* Events of one app are picked here: no store has an index of all of them that a page could follow.
- */
+/* The events of one app are selected here: no store has an index by app that a page could
+ * follow. */
 void events_list(struct call *c)
 {
     struct callbacks_request *l = call_alloc(c, sizeof *l);

@@ -9,7 +9,7 @@
 #include "api/route.h"
 #include "services/note_key_use.h"
 
-/* The key's text, from either header. NULL; else why it is not clear which key is meant. */
+/* Reads the key from either header. NULL; otherwise why it is not clear which key is meant. */
 static const char *key_text(struct http_request *r, struct str *ret)
 {
     struct str authorization = http_header(r, "authorization");
@@ -77,7 +77,8 @@ static bool authenticate(struct call *c)
     return true;
 }
 
-/* A browser sends the cookie whoever asks it to: what changes something must come from our page. */
+/* A browser sends the cookie with requests from any site, so a change must come from our own
+ * page. */
 static bool from_own_page(struct call *c)
 {
     bool reads = c->r->method == HTTP_GET || c->r->method == HTTP_HEAD;
@@ -92,8 +93,8 @@ static bool from_own_page(struct call *c)
                "it.");
 }
 
-/* Everything for an admin; else the route's scope. What is the installation's, not one
- * partner's, takes an operator's key. */
+/* An admin may do everything; others need the route's scope. Routes of the installation, not of one
+ * partner, need an operator's key. */
 static bool authorized(struct call *c)
 {
     if ((c->route->flags & ROUTE_OPERATOR) && !c->is_operator)
@@ -124,8 +125,7 @@ bool caller_judge(struct call *c)
                       "may still do what. See /readyz.");
     if (!from_own_page(c))
         return false;
-    /* Who acts as a disabled partner is an operator all the same: looking, ending it, signing out.
-     */
+    /* An operator who acts as a disabled partner may still look, end that, and sign out. */
     if (!c->is_operator && !c->person.acting && !caller_account_enabled(c->api, c->key_account_no))
         return refuse(c, 403, CALLER_ACCOUNT_DISABLED);
     return authorized(c);

@@ -10,11 +10,10 @@
 
 #include "api/call.h"
 
-/* Looks the key or the session up anew, fills in who asks, and judges: 401, 503 where this node
- * cannot know, 403. False: c->refusal says so. Public routes are for everybody. Any thread that has
- * the call. */
+/* Looks up the key or session again, fills in the caller, and judges: 401, 503 if this node cannot
+ * know, 403. False: see c->refusal. Public routes allow everybody. Any thread that has the call. */
 MUST_CHECK bool caller_judge(struct call *c);
-/* Whether the account's keys and people get in at all; the operator's (0) always do. Any thread. */
+/* True if the account's keys and people are let in; the operator's (0) always are. Any thread. */
 MUST_CHECK bool caller_account_enabled(struct api *api, uint32_t account_no);
 #define CALLER_ACCOUNT_DISABLED "This partner's account is disabled; its operator can enable it."
 /* Answers with c->refusal. */

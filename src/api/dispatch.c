@@ -1,9 +1,8 @@
-/* Takes a request to its handler, and checks for errors in the order of the contract: 404 for an
- * unknown path, 405, 401, 403, 404 for another account's object. All of that happens before the
- * body is read. Then the query is checked (400) and the handler called. A key that has used up its
- * rate gets 429 before the body is read; so does, later, an account beyond its limits.
- *
- * Who asks and what its scopes allow (401, 403): api/caller.c. */
+/* Routes a request to its handler, and checks in the order of the contract: 404 for an unknown
+ * path, 405, 401, 403, 404 for another account's object; all of that before the body is read. Then
+ * the query is checked (400), and the handler called. A key that has used up its rate gets 429
+ * before the body is read; an account beyond its limits gets it afterwards. Caller and scopes (401,
+ * 403): api/caller.c. */
 #include "api/caller.h"
 #include "api/forwards.h"
 #include "api/idempotency_header.h"
@@ -90,7 +89,8 @@ void api_loop_free(struct api_loop *l)
 
 /* --- about what --------------------------------------------------------------------------- */
 
-/* partnerId is read before the query is judged: whose object it is comes before a 400. */
+/* partnerId is read before the query is checked: another account's object (404) comes before a
+ * 400. */
 static struct str asked_partner(struct call *c)
 {
     struct str rest = c->r->query;
@@ -103,13 +103,13 @@ static struct str asked_partner(struct call *c)
     return STR_NONE;
 }
 
-/* Whether the caller may know of an object of this account; sets the call's account. */
+/* True if the caller may know of an object of this account; sets the call's account. */
 static bool owns(struct call *c, uint32_t account_no)
 {
     if (!c->is_operator && account_no != c->key_account_no)
         return false;
     if (c->account_no && c->account_no != account_no)
-        return false; /* partnerId names another one */
+        return false; /* partnerId names another partner */
     c->account_no = account_no;
     return true;
 }
@@ -121,7 +121,7 @@ static bool find_recovery(struct call *c, struct str id)
     return recoveries_find(c->api->options.recoveries, id, &r, &done) && owns(c, r.account_no);
 }
 
-/* Takes the call's references. */
+/* Takes references for the call. */
 static bool find_subject(struct call *c)
 {
     struct directory *d = c->api->options.directory;
@@ -191,7 +191,7 @@ static bool take_rate(struct call *c)
     return false;
 }
 
-/* 503 where what is left of connections and buffers is kept for others; true: it was answered. */
+/* 503 if the remaining connections and buffers are kept for others. True: it was answered. */
 static bool refuse_stranger(struct call *c)
 {
     if (!http_is_crowded(c->r))
@@ -221,7 +221,7 @@ static int answer_without_route(struct call *c, bool path_known)
     return 1;
 }
 
-/* Bodies are read up to what is of use here; public ones are of nobody yet. */
+/* The bound on a body; public routes have a low one. */
 static size_t body_bytes_most(const struct route *route)
 {
     if (route->flags & ROUTE_PUBLIC)
@@ -255,7 +255,7 @@ int api_headers_in(void *context, struct http_request *r)
         call_answer_problem(c, 404, "Not found in this account.");
         return 1;
     }
-    /* Nobody says so when the body never comes: until it is here, nothing is held. */
+    /* The body may never come, and nothing reports that: until it has come, nothing is held. */
     call_release(c);
     return 0;
 }
@@ -293,8 +293,9 @@ static enum account_use use_of(const struct route *route)
                                            : ACCOUNT_WRITES;
 }
 
-/* By the account that asks; operators work for all accounts. Of recoveries by the one that they are
- * of, whoever asks: begun one at a time, their number is known when it is judged. */
+/* The use counts for the asking account; operators work for all accounts. A recovery counts for its
+ * own account, whoever asks: as they are started one at a time, their number is known when one is
+ * judged. */
 static bool take_use(struct call *c)
 {
     struct account_refusal why;
@@ -312,8 +313,8 @@ static bool take_use(struct call *c)
     return false;
 }
 
-/* While the database is away, or cannot be written, nobody knows for how long, or whether a commit
- * under way happened. An answer that has begun by then goes on. */
+/* While the database is unavailable or read-only, nobody knows for how long, or whether a commit
+ * under way happened. An answer that has begun by then continues. */
 static void set_deadline(struct call *c)
 {
     bool is_long = c->route->flags & (ROUTE_LONG | ROUTE_SCAN);
@@ -332,15 +333,15 @@ void api_handle(void *context, struct http_request *r)
     CHECK_MAGIC(c, CALL_MAGIC);
     if (!judge_caller(c)) /* a minute may have passed */
         return;
-    if (!find_subject(c)) { /* removed while the body came */
+    if (!find_subject(c)) { /* removed while the body was received */
         call_answer_problem(c, 404, "Not found in this account.");
         return;
     }
     if (!query_parse(c, c->route->parameters,
                      c->is_operator || c->route->subject != SUBJECT_NONE)) {
-        /* 404 and 415 come before 400, whatever else is wrong with the request. */
+        /* 404 and 415 come before 400. */
         if (c->route->subject == SUBJECT_REWARD && c->account_no)
-            callback_get_one(c); /* 404, or the 400 */
+            callback_get_one(c); /* answers 404 or 400 */
         else if (!c->route->request_schema || !c->r->body.n || call_check_media(c))
             call_answer_invalid_query(c);
         return;

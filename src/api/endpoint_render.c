@@ -1,5 +1,4 @@
-/* The health of one endpoint as people see it: its state, what waits, recent results, and what to
- * do. */
+/* Prints the health of one endpoint: its state, what waits, recent results, and what to do. */
 #include "api/endpoint_render.h"
 
 #include "base/check.h"
@@ -53,13 +52,13 @@ static enum endpoint_health health_of(const struct endpoint_view *v)
     return endpoint_health_of(v->app, v->kind, &brief);
 }
 
-/* Since when it is in that state, where that is known: a lane that does nothing is forgotten. */
+/* Since when it is in that state, if known: an idle lane is forgotten. */
 static int64_t since_of(const char *state, const struct lane_health *h)
 {
     return strcmp(state, lane_state_name(h->state)) == 0 ? h->state_since_ms : 0;
 }
 
-/* Of one, with four digits; null: there was no try. */
+/* A rate from 0 to 1 with four digits; null: there was no attempt. */
 static void key_rate(struct json_writer *w, const char *key, int64_t good, int64_t bad)
 {
     json_key(w, key);
@@ -69,7 +68,7 @@ static void key_rate(struct json_writer *w, const char *key, int64_t good, int64
         json_money(w, good * 10000 / (good + bad) * 100, 2);
 }
 
-/* At the speed of the last minute; null: nothing has been delivered in it. */
+/* Time to send what waits at the speed of the last minute; null: nothing was delivered in it. */
 static void print_drain(struct json_writer *w, int64_t waiting, const struct lane_health *h)
 {
     json_key(w, "DrainSeconds");
@@ -98,7 +97,7 @@ static void print_last_error(struct json_writer *w, const struct endpoint_view *
     json_end_object(w);
 }
 
-/* A sentence for the partner about what will stop it soon; null: nothing will. */
+/* A warning for the partner about a coming problem; null: none. */
 static void print_warning(struct json_writer *w, const struct endpoint_view *v)
 {
     const struct app *app = v->app;

@@ -4,22 +4,22 @@
 #include "delivery/delivery.h"
 #include "json/writer.h"
 
-/* What people are told of an endpoint in one word; the worst first. */
+/* An endpoint's health in one word; the worst first. */
 enum endpoint_health {
     ENDPOINT_DISABLED, /* by 410s */
     ENDPOINT_SUSPENDED,
     ENDPOINT_HOST_DOWN,
     ENDPOINT_PAUSED,  /* the receiver asked for it */
-    ENDPOINT_FAILING, /* open, but of the last hour's tries more failed than succeeded */
+    ENDPOINT_FAILING, /* open, but in the last hour more attempts failed than succeeded */
     ENDPOINT_APP_DISABLED,
     ENDPOINT_UNKNOWN, /* the node that sends to it did not answer in time */
     ENDPOINT_OPEN,
     ENDPOINT_NOT_CONFIGURED,
 };
 #define ENDPOINT_HEALTHS 9
-#define ENDPOINT_HEALTHY ENDPOINT_OPEN /* from here on nothing is the matter */
+#define ENDPOINT_HEALTHY ENDPOINT_OPEN /* from here on the endpoint needs no attention */
 
-/* Each app has three endpoints, with or without a URL; that of tests it has only with one. */
+/* Each app has three endpoints, with or without a URL; the one for tests exists only with a URL. */
 static inline bool endpoint_exists(const struct app *app, enum lane_kind kind)
 {
     return kind != LANE_TEST || app->url[kind].p;

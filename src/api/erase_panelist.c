@@ -22,7 +22,7 @@ static void lanes_done(struct task *task)
     call_end_object(e->c, 200);
 }
 
-/* Lanes are told behind the store: what they look for then is what was erased. */
+/* Lanes are told after the store has erased, because they search for what was erased. */
 static void erase_done(struct task *task)
 {
     struct erasure_request *e = CONTAINER_OF(task, struct erasure_request, erase.done);
@@ -69,7 +69,7 @@ void panelist_erase(struct call *c)
     e->erase.done.run = erase_done;
     e->erase.reply_to = call_executor(c);
     e->noted.go = erase_go;
-    /* Whose data it was is just what must not be kept. */
+    /* The note does not name the panelist: that is what must be erased. */
     struct audit_note note = {
         .action = "panelist.erased",
         .account_no = c->account_no,

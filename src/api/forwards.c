@@ -18,7 +18,7 @@
 #define DURATION_MS_MOST (60 * 60 * 1000)
 
 struct forward {
-    uint64_t number; /* 0: free; grows */
+    uint64_t number; /* 0: free; ascending */
     uint32_t account_no;
     int32_t status; /* 0: there was no answer */
     int64_t at_ms, duration_ms;
@@ -45,7 +45,7 @@ void forwards_free(struct forwards *f)
     free(f);
 }
 
-/* Whose place a new one of the account takes: its own oldest, if it has as many as it may. */
+/* The place for a new one: that of the account's oldest, if the account is at its limit. */
 static struct forward *place_of(struct forwards *f, uint32_t account_no)
 {
     struct forward *oldest = &f->kept[0], *own = NULL;
@@ -136,7 +136,7 @@ static struct str reward_id_of(const struct forward *one)
     return (struct str){one->reward_id, one->reward_id_bytes};
 }
 
-/* Copies the account's, of the RewardId where one is given. */
+/* Copies the account's reports, if given those of the RewardId. */
 static size_t find(struct forwards *f, uint32_t account_no, struct str reward_id,
                    struct forward ret[FORWARDS_OF_ACCOUNT])
 {

@@ -22,7 +22,7 @@ static bool is_key(struct str text)
     return good;
 }
 
-/* Of parts that have no U+0000, but for the last one. */
+/* Only the last part may contain U+0000. */
 static void print_hash(const struct call *c, const struct str parts[3], char *ret_hex)
 {
     struct buf text = {0};
@@ -47,7 +47,8 @@ bool idempotency_read(struct call *c)
     }
     struct idempotency_key *key = call_alloc(c, sizeof *key);
     char account[12];
-    snprintf(account, sizeof account, "%u", c->key_account_no); /* another's id may be the same */
+    snprintf(account, sizeof account, "%u",
+             c->key_account_no); /* another account's id may be the same */
     const struct str owner[] = {c->person.user_id.p ? STR("user") : STR("key"), c->key_id,
                                 str_of(account)};
     const struct str what[] = {str_of(c->route->id), text, STR_NONE};

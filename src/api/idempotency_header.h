@@ -10,7 +10,8 @@ MUST_CHECK bool idempotency_read(struct call *c);
 /* On the control thread. True: the key is new, or the request repeats the first one with this key.
  * False: another request has used the key; c->refusal says so. */
 MUST_CHECK bool idempotency_judge(struct control *control, struct call *c);
-/* After idempotency_judge: the id of what the first request created; absent: the key is new. */
+/* After idempotency_judge: the id of the object that the first request created; absent: the key is
+ * new. */
 struct str idempotency_made(const struct call *c);
 /* Refuses a repetition because the created object has been removed: sets c->refusal, returns
  * false. */

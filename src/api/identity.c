@@ -35,7 +35,7 @@ struct linking {
 
 /* --- one's own -------------------------------------------------------------------------------- */
 
-/* Whether this user may sign in there. */
+/* True if this user may sign in with that provider. */
 static bool is_of(struct api *api, const struct oidc_client *client, const struct user *u)
 {
     uint32_t account_no;
@@ -140,7 +140,7 @@ static struct linking *new_linking(struct people_job *job)
     return l;
 }
 
-/* The job gives the client back. */
+/* The job releases the client. */
 static void ask(struct linking *l, struct oidc_client *client, void (*done)(struct task *task))
 {
     l->job->client = l->ask.client = client;
@@ -172,7 +172,7 @@ static void start_render(struct people_job *job, struct json_writer *w)
     struct str cookie = sign_in_flow_make(
         job->people, &job->c->r->arena, str_of(oidc_provider(l->ask.client)->key), str_of(session));
     if (!sign_in_flow_read(job->people, cookie, &l->flow))
-        UNREACHABLE(); /* it was made just now */
+        UNREACHABLE(); /* it was just made */
     provider_print_url(&url, &l->ask, &l->flow);
     buf_add_c(&url, "&max_age=0"); /* see signed_in_again */
     person_print_flow(&job->headers, job->c, cookie, SIGN_IN_FLOW_MS / 1000);
@@ -193,7 +193,7 @@ static void start_done(struct task *task)
     people_job_run(job);
 }
 
-/* Of that place in the list; NULL: the job is refused. */
+/* The client with that number in the list; NULL: the job is refused. */
 static struct oidc_client *find_client(struct people_job *job, int64_t place)
 {
     struct api *api = job->c->api;
@@ -295,8 +295,8 @@ static void link_render(struct people_job *job, struct json_writer *w)
     sign_in_render_session(job, w);
 }
 
-/* Whoever was signed in there before may be somebody else, so the provider was asked to have the
- * person sign in again. False: the job is refused. */
+/* Another person may be signed in at the provider, so the provider was asked for a new sign-in.
+ * False: the job is refused. */
 static bool signed_in_again(struct linking *l)
 {
     int64_t now_ms = env_wall_ms(l->job->c->api->options.env);
@@ -306,7 +306,7 @@ static bool signed_in_again(struct linking *l)
     if (!why)
         return true;
     snprintf(l->ask.why, sizeof l->ask.why, "%s", why);
-    if (!is_old) /* signing in again would not help */
+    if (!is_old) /* a new sign-in would not help */
         return refuse_of_provider(l);
     provider_say_refused(l->job, &l->ask);
     return job_refuse(l->job, 409,
@@ -323,7 +323,7 @@ static void link_done(struct task *task)
     people_job_run(l->job);
 }
 
-/* The flow of this session, and its provider; else the job is refused. */
+/* Reads this session's flow and finds its provider; NULL: the job is refused. */
 static struct oidc_client *find_flow(struct linking *l, struct str state)
 {
     struct people_job *job = l->job;
@@ -365,8 +365,8 @@ void identity_post(struct call *c)
 
 /* --- unlinked --------------------------------------------------------------------------------- */
 
-/* Nobody loses the only way in: the password is asked for, so there is one, and it must be good for
- * signing in. */
+/* Unlinking must not remove the only way to sign in: it asks for the password, so there is one, and
+ * that must be allowed for signing in. */
 static bool may_unlink(struct people_job *job)
 {
     const struct user *u = job->user;

@@ -9,7 +9,7 @@
 
 #include <stdatomic.h>
 
-/* Prints what GET /openapi.json answers. */
+/* Prints the answer of GET /openapi.json. */
 void openapi_print(struct buf *to, const struct api_options *o);
 
 #define API_MAGIC 0xA9100A91u
@@ -18,14 +18,14 @@ struct api {
     uint32_t magic;
     struct api_options options;
     atomic_bool accepting;
-    atomic_llong events_rejected; /* items of events, answered as such */
+    atomic_llong events_rejected; /* rejected items of events */
     int64_t started_ms;
     struct rate_limit *limit;
     atomic_int bodies_days;
     struct account_limits *accounts;
     struct forwards *forwards;
     struct buf openapi; /* the answer to GET /openapi.json */
-    /* Wrong tries at signing in, api/tries.c. */
+    /* Failed sign-ins: api/tries.c. */
     struct throttle *account_tries, *pair_tries, *client_tries, *device_tries;
     struct throttle *mails; /* links that an account has sent by e-mail */
 };

@@ -1,5 +1,5 @@
-/* API keys: creates, lists and revokes them. The text of a key is in one answer only, that of its
- * creation. A partner is not told which operator made a key. */
+/* API keys: creates, lists and revokes them. Only the answer to its creation has a key's text. A
+ * partner does not learn which operator made a key. */
 #include "accounts/render.h"
 #include "api/account_routes.h"
 #include "api/idempotency_header.h"
@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "people/people.h"
 
-/* The person who is signed in, or who is behind the key that asks. In the arena. */
+/* The signed-in person, or the maker of the asking key. In the arena. */
 static struct key_maker maker_of(struct call *c)
 {
     struct key_maker maker = {
@@ -26,7 +26,7 @@ static struct key_maker maker_of(struct call *c)
     return maker;
 }
 
-/* Which of the operators it was is not for partners. */
+/* Partners do not see which operator made it. */
 static struct str creator_shown(const struct call *c, const struct api_key *k)
 {
     return c->is_operator || !k->by_operator ? k->person : STR_NONE;

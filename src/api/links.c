@@ -14,7 +14,7 @@ static const struct field_rule use_rules[] = {
 
 #define NO_LINK "The link is wrong, already used, or expired. Ask for a new one."
 
-/* Fills in user and kind; false: there is no such link. */
+/* Fills in user and kind. False: there is no such link. */
 static bool find_link(struct people_job *job)
 {
     int64_t now_ms = env_wall_ms(job->c->api->options.env);
@@ -46,7 +46,7 @@ static bool check_judge(struct people_job *job)
 {
     if (!find_link(job))
         return refuse_link(job);
-    /* before a password is chosen in vain */
+    /* so that nobody chooses a password in vain */
     return sign_in_is_open(job, job->user ? job->user->account_no : 0);
 }
 
@@ -100,7 +100,7 @@ static bool request_good(struct people_job *job)
            job_refuse(job, 429, "Too many links were asked for. Wait before the next one.");
 }
 
-/* The answer is the same whoever it is about, and waits for nothing. */
+/* The answer is the same for every Email, and waits for nothing. */
 void link_request(struct call *c)
 {
     struct people_job *job = sign_in_same_origin(c) ? people_job_new(c, true) : NULL;
@@ -174,7 +174,7 @@ static bool use_judge(struct people_job *job)
 {
     struct call *c = job->c;
     struct user next = {0};
-    if (!find_link(job)) /* it has been used meanwhile */
+    if (!find_link(job)) /* it was used meanwhile */
         return refuse_link(job);
     if (!sign_in_is_open(job, job->user ? job->user->account_no : 0))
         return false;

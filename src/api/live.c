@@ -28,7 +28,7 @@ struct live {
     pthread_mutex_t lock;
     struct live_sums sums;
     struct live_tests tests;
-    uint32_t accounts[LIVE_STREAMS_MOST]; /* of each stream that is open */
+    uint32_t accounts[LIVE_STREAMS_MOST]; /* of each open stream */
 };
 
 struct live_stream {
@@ -39,7 +39,7 @@ struct live_stream {
     struct store_numbers counters;
     int64_t sent_test_id; /* tests up to this one have been sent */
     int64_t ping_mono_ms;
-    bool waits; /* for what was given to be on its way */
+    bool waits; /* a piece is still being sent */
 };
 
 struct live *live_new(void)
@@ -144,7 +144,7 @@ static void print_app(const struct live_stream *s, struct json_writer *w,
     app_unref(app);
 }
 
-/* What the account's apps have done since the last time; with to NULL it only catches up. */
+/* Prints the changes of the account's apps since the last call; to NULL: only catches up. */
 static void print_apps(struct live_stream *s, struct buf *to)
 {
     struct json_writer w;
@@ -171,7 +171,7 @@ static void print_apps(struct live_stream *s, struct buf *to)
     }
 }
 
-/* How many of the account's events were accepted since the last time; to NULL as above. */
+/* Prints the number of accepted events since the last call; to NULL: only catches up. */
 static void print_accepted(struct live_stream *s, struct buf *to)
 {
     struct json_writer w;
@@ -186,7 +186,7 @@ static void print_accepted(struct live_stream *s, struct buf *to)
     s->sent.accepted = now;
 }
 
-/* A test carries Sig: it is for those who may see the secret. */
+/* A test contains Sig: only for those who may see the secret. */
 static void print_tests(struct live_stream *s, struct buf *to)
 {
     if (call_may(s->c, SCOPE_APPS_WRITE))
@@ -281,7 +281,7 @@ static void tick(struct timer *timer)
     int64_t now = loop_mono_ms(c->loop->loop);
     struct buf piece = {0};
     if (c->r->gone || !atomic_load(&c->api->accepting) || !caller_judge(c)) {
-        if (!s->waits || !c->r->gone) /* else drained ends it */
+        if (!s->waits || !c->r->gone) /* otherwise `drained` ends it */
             finish(s);
         return;
     }
@@ -305,8 +305,8 @@ static void tick(struct timer *timer)
     buf_free(&piece);
 }
 
-/* Behind the Last-Event-ID of a stream that was cut off. Without one, or with one of a clock that
- * was ahead: behind all there is. */
+/* Continues after the Last-Event-ID of an interrupted stream. Without one, or with one by a clock
+ * that was ahead: begins behind all tests. */
 static int64_t first_test_id(struct call *c)
 {
     struct str given = http_header(c->r, "last-event-id");
@@ -317,7 +317,7 @@ static int64_t first_test_id(struct call *c)
     return (int64_t)id < end ? (int64_t)id : end;
 }
 
-/* nginx holds an answer back until its buffer is full, unless the answer has this header. */
+/* This header keeps nginx from buffering the answer. */
 static void begin_stream(struct call *c)
 {
     buf_add_c(&c->headers, "X-Accel-Buffering: no\r\n");

@@ -1,5 +1,5 @@
-/* The sums of live streams: an array of apps for each account, so that a stream holds and looks at
- * its own account's apps only, however many apps the installation has. */
+/* The sums of live streams: an array of apps for each account, so that a stream only handles its
+ * own account's apps, however many apps the installation has. */
 #include "api/live_sums.h"
 
 #include "base/alloc.h"

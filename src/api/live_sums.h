@@ -1,6 +1,6 @@
-/* What the streams of GET /api/v1/live count: how often something happened in each app, and the
- * events that each account had accepted. The sums only grow; a stream keeps what it has sent of its
- * own account's apps. Callers hold the lock of live.c. */
+/* What the streams of GET /api/v1/live count: changes per app, and accepted events per account. The
+ * sums only grow; each stream remembers the sums that it has sent. Callers hold the lock of
+ * live.c. */
 #pragma once
 
 #include <stddef.h>
@@ -11,7 +11,7 @@ struct live_app {
     uint64_t delivered, failed, dead, skipped, endpoint;
 };
 
-/* The apps in which something has happened. An app keeps its place. */
+/* The apps with changes. An app keeps its place. */
 struct live_account {
     uint64_t accepted; /* events */
     struct live_app *apps;
@@ -26,7 +26,7 @@ struct live_sums {
     size_t place_capacity;
 };
 
-/* What a stream has sent of one account; zero-initialised is nothing. */
+/* The sums of one account that a stream has sent; zero-initialised: none. */
 struct live_sent {
     uint64_t accepted;
     struct live_app *apps; /* by place */
@@ -34,13 +34,14 @@ struct live_sent {
 };
 
 void live_sums_free(struct live_sums *sums);
-/* Both stay valid until the next call of either. An app stays in its account: NULL if it is counted
- * in another one. Only a damaged store can name two, which is no reason to end the process. */
+/* Both results stay valid until the next call of either. NULL: the app is counted in another
+ * account. An app never changes its account, so only a damaged store can cause that: no reason to
+ * end the process. */
 struct live_account *live_sums_account(struct live_sums *sums, uint32_t account_no);
 struct live_app *live_sums_app(struct live_sums *sums, uint32_t account_no, uint32_t app_no);
 
-/* The next app, from *place on, with news for the stream, and *ret_sent what was sent of it: the
- * caller sends the difference and copies. *place is then behind it. NULL: no further one. */
+/* Finds the next app, from *place on, whose sums differ from those sent (*ret_sent): the caller
+ * sends the difference and copies the sums. Moves *place behind the app. NULL: there is none. */
 const struct live_app *live_sent_next(struct live_sent *sent, const struct live_account *account,
                                       size_t *place, struct live_app **ret_sent);
 void live_sent_free(struct live_sent *sent);

@@ -9,7 +9,7 @@
 
 #define LIVE_TESTS_KEPT 128
 
-/* Ids are the time of the test in milliseconds, made unique: they grow across a restart, too. */
+/* An id is the test's time in milliseconds, made unique: ids also grow across a restart. */
 struct live_test {
     int64_t id;
     uint32_t account_no;
@@ -19,15 +19,15 @@ struct live_test {
 struct live_tests {
     pthread_mutex_t lock;
     struct live_test kept[LIVE_TESTS_KEPT];
-    uint64_t count;  /* so far; the next one's place is this modulo LIVE_TESTS_KEPT */
-    int64_t last_id; /* given out; no later test has it or a smaller one */
+    uint64_t count;  /* so far; the next place is count % LIVE_TESTS_KEPT */
+    int64_t last_id; /* of the last test; later ids are greater */
 };
 
 void live_tests_init(struct live_tests *tests);
 void live_tests_free(struct live_tests *tests);
 void live_tests_add(struct live_tests *tests, uint32_t account_no, int64_t now_ms, struct str json);
-/* Where a new stream begins: behind every test so far. */
+/* The position of a new stream: behind all tests so far. */
 int64_t live_tests_end(struct live_tests *tests, int64_t now_ms);
-/* Prints the account's tests behind after_id as events and returns the last one's id. */
+/* Prints the account's tests after after_id as events, and returns the last id. */
 int64_t live_tests_print(struct live_tests *tests, uint32_t account_no, int64_t after_id,
                          struct buf *to);

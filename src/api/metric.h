@@ -13,18 +13,17 @@ void metric_head(struct buf *to, const char *name, const char *type, const char 
 /* Head and sample of one without labels. */
 void metric_print(struct buf *to, const struct metric *m);
 void metrics_print(struct buf *to, const struct metric *metrics, size_t count);
-/* Of a value in thousandths: Prometheus has seconds and ratios, not milliseconds. */
+/* The value is in thousandths: Prometheus uses seconds and ratios, not milliseconds. */
 void metric_print_milli(struct buf *to, const struct metric *m);
 
-/* Bounds and total are whole numbers of the last of these digits of a second: 3 means milliseconds,
- * 6 microseconds. */
+/* Bounds and total are in units of 10^-digits seconds: 3 means milliseconds, 6 microseconds. */
 struct histogram {
     const char *name, *help;
     int digits;
     const int64_t *bounds;
     size_t bound_count;
     const int64_t *counts; /* one for each bound */
-    bool has_rest;         /* one more count, of what was above the last bound */
+    bool has_rest;         /* has one more count, for values above the last bound */
     int64_t total;
 };
 void metric_print_histogram(struct buf *to, const struct histogram *h);

@@ -50,7 +50,7 @@ static void print_store(struct buf *to, const struct store_numbers *n, int64_t n
                    store_refusal_name((enum store_refusal)r), (long long)n->refused[r]);
 }
 
-/* Where several nodes share the store. */
+/* If several nodes share the store. */
 static void print_nodes(struct buf *to, const struct store_numbers *n)
 {
     const struct metric metrics[] = {
@@ -184,8 +184,8 @@ static void print_delivery(struct buf *to, const struct delivery_numbers *n)
                    local_fault_name((enum local_fault)k), (long long)n->local_faults[k]);
 }
 
-/* Where the daemon's memory is. What is left of the resident part is the program itself, the
- * threads' stacks and what the allocator has in part used pages. */
+/* The parts of the daemon's memory. The rest of the resident memory is the program, the threads'
+ * stacks and partly used pages of the allocator. */
 static void print_memory(struct buf *to, const struct store_numbers *n)
 {
     struct alloc_numbers heap;
@@ -221,7 +221,7 @@ static void print_books(struct buf *to, const struct books_state *a, int64_t now
     metrics_print(to, metrics, ARRAY_LEN(metrics));
 }
 
-/* Of each kind the one that expires first; a kind of which there is none has no sample. */
+/* Of each kind the earliest expiry; a kind without certificates has no sample. */
 static void print_certificates(struct buf *to, const struct certificate_state *s,
                                int64_t receivers_expires_ms, int64_t now_ms)
 {
@@ -271,7 +271,7 @@ static void print_overview(struct buf *to, const struct delivery_overview *o)
 
 static void print_durations(struct buf *to, const struct delivery_numbers *n)
 {
-    /* The last bucket has the rest, too: time-outs of 30 s, which are noticed a little later. */
+    /* The last bucket also has time-outs of 30 s, which are noticed a little late. */
     metric_print_histogram(to, &(struct histogram){
                                    .name = "postbackd_attempt_duration_seconds",
                                    .help = "How long attempts took.",
@@ -488,7 +488,7 @@ static void measured(struct task *task)
     buf_free(&body);
 }
 
-/* Each loop is asked in turn how its endpoints do. */
+/* Asks each loop in turn for the health of its endpoints. */
 void metrics_get(struct call *c)
 {
     struct measuring *m = call_alloc(c, sizeof *m);

@@ -110,7 +110,8 @@ static int64_t number_of(const struct change *change)
     switch (change->kind) {
     case ACCOUNT_PARTNER:
         return idempotency_number(change->partner->account_no, change->partner->account_no);
-    case ACCOUNT_APP: return idempotency_number(0, change->app->app_no); /* never deleted */
+    case ACCOUNT_APP:
+        return idempotency_number(0, change->app->app_no); /* apps are never deleted */
     case ACCOUNT_CLIENT:
         return idempotency_number(change->client->account_no, change->client->client_no);
     case ACCOUNT_KEY: return idempotency_number(change->key->account_no, change->key->key_no);
@@ -118,7 +119,7 @@ static int64_t number_of(const struct change *change)
     UNREACHABLE();
 }
 
-/* Of a repetition: answers with what the first one has made. */
+/* For a repetition: answers with the object that the first request created. */
 static enum change_result show_again(struct mutation *m)
 {
     enum account_kind kind = (enum account_kind)m->c->idempotency_key->kind;

@@ -7,7 +7,7 @@
 
 /* The account whose queue at the control thread the call waits in. */
 uint32_t call_owner(const struct call *c);
-/* Who asks, for the audit log; valid as long as the call. */
+/* The caller, for the audit log; valid as long as the call. */
 struct actor call_actor(const struct call *c);
 /* On the control thread, before a change is judged, and again after STORE_STALE: reads the changes
  * of other nodes, then judges the caller and the Idempotency-Key again. False: c->refusal says why

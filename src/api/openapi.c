@@ -177,7 +177,7 @@ static bool may_refuse(const struct route *route, int status)
     case 400: return true;
     case 401:
     case 403:
-    case 429: return !is_public || route->method == HTTP_POST; /* of public ones: signing in */
+    case 429: return !is_public || route->method == HTTP_POST; /* public ones: signing in */
     case 404:
         return route->subject != SUBJECT_NONE || flags & ROUTE_NAMES_OTHERS ||
                (strchr(route->path, '{') && route->status != 303);
@@ -185,7 +185,7 @@ static bool may_refuse(const struct route *route, int status)
     case 409: return flags & (ROUTE_CONFLICT | ROUTE_MAKES);
     case 412: return flags & ROUTE_VERSIONED && route->method == HTTP_PATCH;
     case 415: return has_body;
-    case 413: /* a body is read, up to a bound, where none is needed as well */
+    case 413: /* bodies are read, up to a bound, even if the route needs none */
     case 417:
     case 503:
     case 0: return true;
@@ -316,7 +316,7 @@ static bool same_path(size_t a, size_t b)
     return str_eq(str_of(api_routes[a].path), str_of(api_routes[b].path));
 }
 
-/* All methods of one path stand together, wherever the table has them. */
+/* Groups all methods of one path, in any order of the table. */
 static void print_paths(struct json_writer *w)
 {
     json_key_object(w, "paths");
@@ -357,7 +357,7 @@ static void print_info(struct json_writer *w, const struct api_options *o)
         json_end_object(w);
         json_end_array(w);
     }
-    /* Partners allow-list these; empty means whatever address the operating system picks. */
+    /* Partners allow-list these; empty: any address that the system picks. */
     json_key_array(w, "x-egress-addresses");
     for (size_t i = 0; i < o->source_count; i++) {
         struct buf text = {0};

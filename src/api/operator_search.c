@@ -15,10 +15,10 @@
 struct searching {
     struct call *c;
     struct str text;
-    struct str email; /* the text as Emails are compared; absent: it is none */
+    struct str email; /* the text as a lower-case Email; absent: it is none */
     struct partner_walk walk;
     struct callback_list list;
-    bool by_panelist; /* what `list` asks for; by EventId before that */
+    bool by_panelist; /* what `list` asks for; at first by EventId */
 };
 
 static void print_found(struct searching *s, const char *kind, struct str partner_id, struct str id)
@@ -30,7 +30,7 @@ static void print_found(struct searching *s, const char *kind, struct str partne
     json_end_object(&s->c->writer);
 }
 
-/* partner_id absent: among the operator's. */
+/* partner_id absent: among the operator's users. */
 static void find_user(struct searching *s, uint32_t account_no, struct str partner_id)
 {
     if (!s->email.p)

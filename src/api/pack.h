@@ -8,12 +8,12 @@ struct pack {
     struct task task;
     struct executor *executor; /* of the loop whose thread calls pack_begin */
     struct encoder *encoder;
-    enum encoder_flush flush; /* behind the last slice */
+    enum encoder_flush flush; /* after the last slice */
     struct buf in;
     size_t at;
     struct buf out;
-    void (*done)(struct pack *p); /* once; `out` is its own then, and p may be freed */
+    void (*done)(struct pack *p); /* called once; may take `out`, and free p */
 };
 
-/* What is short is done when this returns. The bytes are copied where they must last. */
+/* Short texts are compressed before it returns. Longer ones are copied. */
 void pack_begin(struct pack *p, struct str bytes);

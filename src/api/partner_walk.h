@@ -7,17 +7,17 @@
 
 struct partner_walk {
     struct call *c;
-    uint32_t last_no;        /* of the partner that was read last; at first: where to begin */
+    uint32_t last_no;        /* of the last partner read; at first: the position to begin at */
     size_t left;             /* partners that may still be read */
-    struct partner *partner; /* being read; a reference */
-    /* Asks the store about `partner`; when that has been answered, partner_walk_next or _abort. */
+    struct partner *partner; /* being read, with a reference */
+    /* Asks the store about `partner`; the answer calls partner_walk_next or partner_walk_abort. */
     void (*read)(struct partner_walk *w);
     void (*end)(struct partner_walk *w, bool more); /* once, and may free w */
 };
 
 /* Reads the first partner, or ends. */
 void partner_walk_begin(struct partner_walk *w);
-/* Goes on to the next one, or ends: there is none, no more may be read, or the client has gone. */
+/* Reads the next partner; or ends, if there is none, `left` is used up, or the client has gone. */
 void partner_walk_next(struct partner_walk *w);
-/* Leaves the walk without its end. */
+/* Ends the walk without calling `end`. */
 void partner_walk_abort(struct partner_walk *w);

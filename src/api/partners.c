@@ -90,7 +90,7 @@ static void answer_secret(struct call *c, enum store_status status)
     call_end_json(c, 200);
 }
 
-/* Written down before it is shown. */
+/* The audit entry is stored before the secret is shown. */
 void partner_operations_secret_get(struct call *c)
 {
     log_info("operations_secret_shown", LOG_STR("partner", c->partner->id),

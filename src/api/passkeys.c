@@ -29,8 +29,8 @@
 static const struct field_rule add_rules[] = {{"Name", true, false}, {"Credential", true, false}};
 static const struct field_rule sign_in_rules[] = {{"Credential", true, false}};
 
-/* Where the browser sees this server, as the origin that it reports and the host that passkeys are
- * bound to. False: it is seen by an address, which no passkey can be bound to. */
+/* The server's origin and host as the browser sees them; passkeys are bound to the host. False: the
+ * host is an IP address, to which no passkey can be bound. */
 static bool find_site(struct call *c, struct passkey_ask *ret)
 {
     struct arena *arena = &c->r->arena;
@@ -60,7 +60,7 @@ static void read_credential(struct people_job *job)
         problem_add(&job->c->problems, STR("Credential"), "invalid", "must be an object");
 }
 
-/* The flow of this browser, where it is for that, and what its authenticator was asked. */
+/* The flow of this browser, if it is for `way`, and the challenge that its authenticator got. */
 static bool find_ask(struct people_job *job, const char *way, struct sign_in_flow *flow,
                      struct passkey_ask *ask)
 {
@@ -92,7 +92,7 @@ static void print_base64(struct json_writer *w, const char *name, struct str byt
     json_key_c(w, name, text);
 }
 
-/* A person may be a user of several accounts: the authenticator shows which. */
+/* A person may have users in several accounts: the authenticator shows which one. */
 static void print_user(struct json_writer *w, struct api *api, const struct user *u)
 {
     struct partner *p = directory_partner_by_no(api->options.directory, u->account_no);
@@ -174,7 +174,7 @@ static void note_passkey(struct people_job *job, const char *action, bool is_add
     print_passkey(&w, k);
 }
 
-/* The user with these passkeys, and the session under another token. */
+/* Changes the user's passkeys, and gives the session another token. */
 static void change_passkeys(struct people_job *job, const struct passkey *keys, size_t count)
 {
     struct user next;
@@ -183,7 +183,7 @@ static void change_passkeys(struct people_job *job, const struct passkey *keys, 
     sign_in_change_self(job, &next);
 }
 
-/* Whether one more may be added now. */
+/* True if one more passkey may be added. */
 static bool may_add(struct people_job *job)
 {
     if (!sign_in_by_password(job->c->api, job->user->account_no))
@@ -297,7 +297,7 @@ void passkeys_post(struct call *c)
     people_job_run(job);
 }
 
-/* Whoever has the authenticator may be signed in by it: other sessions end. */
+/* Somebody may have signed in with that passkey: other sessions end. */
 static bool remove_judge(struct people_job *job)
 {
     struct passkey keys[PASSKEYS_PER_USER];
@@ -357,7 +357,7 @@ static bool refuse_sign_in(struct people_job *job, const char *why)
     return job_refuse(job, 401, WRONG);
 }
 
-/* The passkey of the user that the browser names; *ret_why where it does not sign him in. */
+/* The passkey that the browser names; NULL: *ret_why says why it does not sign the user in. */
 static struct passkey *find_signer(struct people_job *job, const struct sign_in_flow *flow,
                                    const struct passkey_ask *ask,
                                    struct passkey keys[PASSKEYS_PER_USER], size_t count,
@@ -380,7 +380,7 @@ static struct passkey *find_signer(struct people_job *job, const struct sign_in_
     return *ret_why ? NULL : k;
 }
 
-/* The user as he is now. */
+/* Reads the user again. */
 static bool refresh(struct people_job *job)
 {
     struct str id = passkey_user_of(&job->change.arena, json_member(job->body, "Credential"));
@@ -442,10 +442,11 @@ void passkey_sign_in(struct call *c)
         struct sign_in_flow flow;
         struct str id = passkey_user_of(&c->r->arena, json_member(job->body, "Credential"));
         (void)refresh(job);
-        /* Tries of an unknown id are counted, too: else the limit would show which users exist. */
+        /* Tries with an unknown id count, too: otherwise the limit would show which users exist. */
         job->email = job->user ? arena_str(&c->r->arena, job->user->email) : id.p ? id : STR("");
         if (!find_ask(job, WAY_SIGN_IN, &flow, &ask))
-            job_refuse(job, 401, STALE); /* here, as it takes no turn of those who sign in */
+            job_refuse(job, 401,
+                       STALE); /* refused here, so that it takes no turn of people who sign in */
         else if (!tries_left(job, job->email))
             ASSERT(job->refusal);
     }

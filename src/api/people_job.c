@@ -8,7 +8,7 @@
 
 #include <sodium.h>
 
-/* It is kept, shown and audited: each byte that belongs to no character of UTF-8 becomes '?'. */
+/* It is stored, shown and audited: each byte that is not UTF-8 becomes '?'. */
 static struct str read_agent(struct call *c)
 {
     struct str given = str_utf8_prefix(http_header(c->r, "user-agent"), AGENT_BYTES_KEPT);
@@ -209,7 +209,7 @@ static void print_answer(struct people_job *job)
     idempotency_print_header(job->c, &job->headers);
 }
 
-/* Of a repetition: the user that the first one has made, and no change. */
+/* For a repetition: shows the user that the first request created, without a change. */
 static bool show_again(struct people_job *job)
 {
     job->user = people_user(job->people, idempotency_made(job->c));
@@ -229,7 +229,7 @@ static void judge_and_keep(struct people_job *job, struct control *control)
     keep(job, control);
 }
 
-/* What was judged goes, to be judged again. */
+/* Discards the judgement, so that it can be repeated. */
 static void forget(struct people_job *job)
 {
     for (size_t i = 0; i < job->note_count; i++)

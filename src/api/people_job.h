@@ -13,48 +13,49 @@ struct people_job {
     struct call *c;
     struct people *people;
     const struct json *body; /* NULL: none */
-    struct fields fields;    /* over the body */
+    struct fields fields;    /* of the body */
 
-    /* What it works on: references, given back at the end. */
+    /* Its subjects, with references that are released at the end. */
     struct user *user;
     struct session *session;
 
-    /* On the worker for slow calls; NULL: none. False: job_refuse has been called. */
+    /* On the worker for slow calls; NULL: none. False: it has called job_refuse. */
     bool (*slow)(struct people_job *job);
-    /* On the control thread: looks again at everything (it may have changed since), fills in
-     * `change` and notes. False: job_refuse has been called; notes are kept all the same. */
+    /* On the control thread: reads everything again (it may have changed), and fills in `change`
+     * and the notes. False: it has called job_refuse; the notes are stored all the same. */
     bool (*judge)(struct people_job *job);
-    /* On the control thread, when it is durable and applied; NULL: an empty answer. */
+    /* On the control thread, after the change is durable and applied; NULL: an empty answer. */
     void (*render)(struct people_job *job, struct json_writer *w);
     int status; /* of the answer */
     bool clears_cookie;
-    /* Of a sign-in by an identity provider, which is answered by a page: "", or the word for what
-     * went wrong. NULL: of anything else. */
+    /* A sign-in by an identity provider is answered by a page: "" or the word for what went wrong.
+     * NULL: another job. */
     const char *problem;
     /* For the audit log; absent: none. */
     struct str provider;        /* its name */
     struct str passkey;         /* its PasskeyId */
-    const char *reason;         /* why it did not sign in */
+    const char *reason;         /* why the sign-in failed */
     struct oidc_client *client; /* a reference, or NULL */
-    bool known;                 /* signed in, or by a device of an earlier sign-in */
+    bool known;                 /* signed in, or a browser of an earlier sign-in */
 
-    /* Between the steps. */
+    /* Values that one step leaves for the next. */
     struct str password, new_password, code, email, name; /* borrowed from the body */
     struct str address, agent;
-    struct str link; /* a one-time link that was made, to be shown once */
+    struct str link; /* a new one-time link, shown once */
     int64_t link_until_ms;
     enum link_kind link_kind;
     uint8_t link_hash[32];
     char new_hash[PASSWORD_HASH_BYTES];
-    char token[TOKEN_BYTES + 1]; /* of a session begun or changed: becomes the cookie */
+    char token[TOKEN_BYTES + 1]; /* of a new or changed session: becomes the cookie */
     char recovery[RECOVERY_CODES][RECOVERY_CODE_BYTES + 1];
     struct people_change change;
     struct audit_note notes[JOB_NOTES_MAX];
     size_t note_count;
 
-    /* The refusal: its HTTP status, with a sentence or with c->problems. */
+    /* The refusal: an HTTP status, with a sentence or c->problems. */
     int refusal;
-    const char *refusal_text; /* literal, or the call's arena's; NULL: the faults are the body's */
+    const char
+        *refusal_text; /* a literal or in the call's arena; NULL: c->problems describe the body */
     int64_t retry_after_s;
 
     /* people_job.c's own. */
@@ -70,7 +71,8 @@ void people_job_run(struct people_job *job);
 bool job_refuse(struct people_job *job, int status, const char *text); /* false */
 bool job_refuse_field(struct people_job *job, const char *field, const char *code,
                       const char *detail); /* 400; false */
-/* A new audit note, to be filled in. It is stored with the change; if the job is refused, alone. */
+/* A new audit note for the caller to fill in. It is stored with the change, or alone if the job is
+ * refused. */
 struct audit_note *job_note(struct people_job *job, const char *action, uint32_t account_no);
 /* A note about a change of a user. before NULL: it is created; after NULL: it is removed. */
 void job_note_user(struct people_job *job, const char *action, const struct user *before,

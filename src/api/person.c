@@ -11,8 +11,8 @@
 #include <inttypes.h>
 #include <sodium.h>
 
-/* The prefix makes browsers refuse it from anywhere but this very host over TLS (RFC 6265bis,
- * section 4.1.3.2). */
+/* With this prefix browsers accept the cookie only from this host over TLS (RFC 6265bis, section
+ * 4.1.3.2). */
 #define COOKIE_SECURE "__Host-postbackd_session"
 #define COOKIE_PLAIN "postbackd_session"
 #define DEVICE_SECURE "__Host-postbackd_device"
@@ -41,7 +41,7 @@ static const char *flow_name(const struct call *c)
     return is_secure(c) ? FLOW_SECURE : FLOW_PLAIN;
 }
 
-/* Several Cookie headers (HTTP/2 proxies split them): exactly one may have it. */
+/* Exactly one of several Cookie headers (HTTP/2 proxies split them) may have it. */
 static struct str cookie(const struct call *c, const char *name)
 {
     struct str found = STR_NONE;
@@ -99,7 +99,7 @@ bool person_authenticate(struct call *c)
     call_keep_text(c, &c->person.token, token);
     c->key_id = c->person.user_id;
     if (first)
-        session_use(session, now_ms); /* a request is one use, however often it is judged */
+        session_use(session, now_ms); /* a request is one use, even if judged several times */
     bool note_use = first && session_use_is_news(session, now_ms);
     user_unref(user);
     session_unref(session);
@@ -116,7 +116,7 @@ static bool origin_is(struct str origin, const char *scheme, struct str host)
            str_eq((struct str){origin.p + strlen(scheme), origin.n - strlen(scheme)}, host);
 }
 
-/* The origin of --public-url: up to the path. */
+/* The origin of --public-url: its part before the path. */
 static struct str public_origin(const struct call *c)
 {
     struct str url = c->api->options.public_url;

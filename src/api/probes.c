@@ -1,7 +1,6 @@
-/* GET /healthz (the process answers) and /readyz (the store is reachable and accepting).
- *
- * Books that do not balance are a failure that restarting does not mend and that must not stop
- * delivery: both probes keep their status for them and say in Failures what is wrong. */
+/* GET /healthz (the process answers) and /readyz (the store is reachable and accepting). If books
+ * do not balance, a restart does not help, and delivery must not stop: so both probes keep their
+ * status, and Failures describes the mismatch. */
 #include "api/internal.h"
 #include "api/route.h"
 #include "domain/gone_run.h"
@@ -153,7 +152,7 @@ static void warn_providers(struct warnings *to)
              down, STR_ARG(name), OIDC_PAUSE_LONGEST_MS / 1000);
 }
 
-/* LOCAL_FAULT_NONE: none of late. */
+/* LOCAL_FAULT_NONE: no recent one. */
 static enum local_fault latest_local_fault(int64_t now_ms, const struct delivery_numbers *n)
 {
     enum local_fault latest = LOCAL_FAULT_NONE;

@@ -56,7 +56,7 @@ static void print_memory(struct buf *to)
                 strtoll(rest, NULL, 10) * page);
 }
 
-/* Linux 6.2 and later say it as the directory's size; before, they have to be counted. */
+/* Linux 6.2 and later report it as the directory's size; before, the entries are counted. */
 static int64_t count_descriptors(void)
 {
     struct stat st;
@@ -65,7 +65,7 @@ static int64_t count_descriptors(void)
     DIR *all = opendir("/proc/self/fd");
     if (!all)
         return -1;
-    int64_t count = -1; /* the one that counts is none of them */
+    int64_t count = -1; /* without the descriptor used for counting */
     for (const struct dirent *e = readdir(all); e; e = readdir(all))
         count += e->d_name[0] != '.';
     closedir(all);
@@ -82,8 +82,8 @@ static void print_descriptors(struct buf *to)
         print_gauge(to, "process_max_fds", "As many as may be open.", (int64_t)limit.rlim_cur);
 }
 
-/* The system says when the process began as a time since its own start, of which it says how long
- * ago that was. Fields are counted from behind the name, which may hold anything; 20 and 22. */
+/* The system gives the process's start relative to its boot, and the time since boot. Fields are
+ * counted from the end of the name, which may contain anything; 20 and 22. */
 static void print_start(struct buf *to, int64_t now_ms)
 {
     char text[1024], uptime[64];
@@ -98,7 +98,7 @@ static void print_start(struct buf *to, int64_t now_ms)
     if (!at)
         return;
     print_gauge(to, "process_threads", "Threads.", threads);
-    char *rest; /* of "123.45 ...": two digits */
+    char *rest; /* "123.45 ...": two digits */
     int64_t up_ms = strtoll(uptime, &rest, 10) * 1000;
     up_ms += *rest == '.' ? strtoll(rest + 1, NULL, 10) * 10 : 0;
     int64_t began_ms = strtoll(at, NULL, 10) * 1000 / sysconf(_SC_CLK_TCK);

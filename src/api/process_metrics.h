@@ -4,5 +4,5 @@
 
 #include "base/buf.h"
 
-/* What the system does not tell is left out. Reads /proc, which waits for no disk. */
+/* Leaves out what the system does not report. Reads /proc, which does not wait for a disk. */
 void process_metrics_print(struct buf *to, const char *version, int64_t now_ms);

@@ -134,7 +134,7 @@ static void begin_done(struct task *task)
     call_answer_empty(s->c, 303);
 }
 
-/* Its number in the list of providers. */
+/* By the number in the list of providers. */
 static struct oidc_client *client_of_path(struct call *c)
 {
     uint64_t n;
@@ -171,7 +171,7 @@ static bool refuse(struct people_job *job, const char *problem, uint32_t account
     tries_failed_of_providers(job);
     job_note_session(job, "session.refused", account_no, STR_NONE,
                      job->user ? job->user->id : STR_NONE);
-    return true; /* what was found out is kept: the entry of it, and whose sessions end */
+    return true; /* keeps the audit note and the ended sessions */
 }
 
 static void fill_in(struct provider_sign_in *s, struct user *next)
@@ -226,8 +226,8 @@ static bool sign_in(struct provider_sign_in *s)
     return true;
 }
 
-/* The user of this person; one who comes for the first time gets a new one. Where a user of the
- * same address exists, that user links the two (api/identity.c): an address alone opens nothing. */
+/* Finds the person's user, or makes one at the first sign-in. If a user has the same address, that
+ * user must link the identity (api/identity.c): an address alone gives no access. */
 static const char *find_user(struct provider_sign_in *s)
 {
     struct people_job *job = s->job;
@@ -258,7 +258,7 @@ static bool judge(struct people_job *job)
         people_end_sessions(job->people, &job->change, job->user->id, STR_NONE);
     if (s->ask.claims.role == ROLE_NONE)
         return refuse(job, "no-role", s->account_no);
-    if (!is_open) /* its owners do not get in either */
+    if (!is_open) /* its owners are not let in either */
         return refuse(job, "account-disabled", s->account_no);
     return sign_in(s);
 }
@@ -294,7 +294,7 @@ static void end_done(struct task *task)
     s->c->work = s;
     job->judge = judge;
     job->status = 303;
-    job->client = s->ask.client; /* the job gives it back */
+    job->client = s->ask.client; /* the job releases it */
     job->provider = oidc_provider(s->ask.client)->name;
     people_job_run(job);
 }
@@ -322,7 +322,7 @@ void sign_in_end(struct call *c)
         problem = "again";
     else if (call_parameter(c, "error").p || !code.p || code.n > PROVIDER_CODE_BYTES_MOST)
         problem = "refused";
-    if (s->flow.begun_by.n) { /* not to sign in */
+    if (s->flow.begun_by.n) { /* it is not a sign-in */
         identity_return(c, code, problem);
         return;
     }

@@ -1,8 +1,6 @@
 /* Parses query strings: application/x-www-form-urlencoded (WHATWG URL standard, section 5.1), but
- * strict. A parameter that no form would send is refused, and the answer names it.
- *
- * Also reads the parameters that many routes take, such as `limit` (query_limit) and `after`
- * (query_after), and refuses bad values. */
+ * strict: refuses what no form would send, and names the parameter. Also reads parameters that many
+ * routes take, such as `limit` (query_limit) and `after` (query_after), and refuses bad values. */
 #include "api/query.h"
 
 #include "api/route.h"

@@ -10,22 +10,23 @@ struct route_parameter;
 MUST_CHECK bool query_decode(struct arena *arena, struct str text, bool plus_is_space,
                              struct str *ret);
 
-/* Decodes the name and the value of one pair, as "name=value" stands in a query or a form. The
- * value is absent without "=". False: the name or the value cannot be decoded. */
+/* Decodes a pair "name=value" of a query or form. The value is absent without "=". False: one of
+ * them cannot be decoded. */
 MUST_CHECK bool query_decode_pair(struct arena *arena, struct str pair, struct parameter *ret);
 
-/* Fills c->parameters. False: a parameter is unknown, repeated, empty or malformed; c->problems
- * says which. `known` are the route's; partnerId is known where also_partner_id: for
- * operators, and for a partner on its own account. */
+/* Fills c->parameters. False: a parameter is unknown, repeated, empty or malformed; see
+ * c->problems. `known`: the route's. also_partner_id: partnerId is allowed, too, for operators, and
+ * for a partner with its own account. */
 MUST_CHECK bool query_parse(struct call *c, const struct route_parameter *known,
                             bool also_partner_id);
 
-/* A number of the parameter within [least, most], or fallback when not given; adds a problem. */
+/* The parameter's number within [least, most]; fallback: not given. Adds a problem if it is
+ * wrong. */
 int64_t query_int(struct call *c, const char *name, int64_t least, int64_t most, int64_t fallback);
 bool query_bool(struct call *c, const char *name, bool fallback);
-/* Of "limit": how many items a list has at most. */
+/* "limit": the maximum number of items in a list. */
 #define LIST_DEFAULT 50 /* the dashboard counts on it: pageRows in pages/callbacks/log.ts */
-#define LIST_MOST 500   /* printed by slices (slices.h) */
+#define LIST_MOST 500   /* printed in slices */
 uint32_t query_limit(struct call *c);
 /* Parameters that several routes take. False: the parameter is not given. If it is wrong, a problem
  * is added and the output keeps its value. */
@@ -34,4 +35,4 @@ bool query_day(struct call *c, const char *name, int32_t *ret_day);
 /* Adds a problem if "from" is after "to". Both must be given and valid. */
 void query_check_times(struct call *c, int64_t from_ms, int64_t to_ms);
 #define QUERY_AFTER_DETAIL "The Next of an earlier answer, as it was given."
-bool query_after(struct call *c, uint64_t *ret_position); /* of "after": the Next of a list */
+bool query_after(struct call *c, uint64_t *ret_position); /* "after": a list's Next */

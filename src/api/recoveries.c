@@ -24,7 +24,7 @@ struct recovering {
     struct call *c;
     struct recovery r;
     bool dry_run;                /* only counted */
-    struct callback_list newest; /* of the account: what is accepted behind it is left out */
+    struct callback_list newest; /* the account's newest event: later ones are left out */
     struct callback_count count;
     struct task task; /* on the control thread */
     enum store_status status;
@@ -104,7 +104,7 @@ static void print_app_id(struct call *c, struct json_writer *w, uint32_t app_no)
     app_unref(app);
 }
 
-/* What was asked for. */
+/* Prints the request. */
 static void print_request(struct call *c, struct json_writer *w, const struct recovery *r)
 {
     print_app_id(c, w, r->app_no);
@@ -174,7 +174,7 @@ static enum store_status keep(struct recovering *g)
     return status;
 }
 
-/* Of a repetition: what the first request began may have been removed. */
+/* For a repetition: the first request's recovery may have been removed. */
 static void judge_made(struct recovering *g)
 {
     struct recovery made;
@@ -184,7 +184,7 @@ static void judge_made(struct recovering *g)
         (void)idempotency_refuse_gone(g->c);
 }
 
-/* Takes the recovery's parts. */
+/* Takes over the recovery's parts. */
 static void run_on_control(struct task *task)
 {
     struct recovering *g = CONTAINER_OF(task, struct recovering, task);
@@ -224,7 +224,7 @@ static void counted(struct task *task)
     struct recovering *g = CONTAINER_OF(task, struct recovering, count.done);
     if (!call_store_ok(g->c, g->count.status))
         return;
-    if (g->c->r->gone) { /* it has waited for long, and perhaps is asked for again */
+    if (g->c->r->gone) { /* it has waited long, and may have been sent again */
         free(g->count.apps);
         call_answer_busy(g->c, STORE_BUSY);
         return;
@@ -306,7 +306,7 @@ void callbacks_recover(struct call *c)
         .reply_to = call_executor(c),
         .account_no = c->account_no,
         .order = LIST_NEWEST_FIRST,
-        .all_events = true, /* an upper bound is enough: others need not be skipped */
+        .all_events = true, /* an upper bound is enough: nothing is skipped */
         .no_bodies = true,
         .limit = 1,
     };

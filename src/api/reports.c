@@ -25,7 +25,7 @@ static void finish(struct report_stream *s)
     free(s->query.rows);
 }
 
-/* In the middle it cannot be said in the status any more. */
+/* In the middle of the answer the status cannot report it any more. */
 static void fail(struct report_stream *s)
 {
     finish(s);

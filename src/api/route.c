@@ -29,8 +29,8 @@ static bool matches(const char *pattern, struct str path, struct str raw_ids[2],
     return !left.p && !right.p;
 }
 
-/* A path that stands in the table letter for letter is that one, not another's slot (OpenAPI 3.1,
- * Paths Object): /callbacks/recover is no RewardId, though /callbacks/%72ecover is. */
+/* A path that equals a row of the table is that row, not another row's slot (OpenAPI 3.1, Paths
+ * Object): /callbacks/recover is no RewardId, but /callbacks/%72ecover is. */
 static bool is_literal(struct str path)
 {
     for (size_t i = 0; i < api_route_count; i++)
@@ -67,7 +67,7 @@ const struct route *route_find(struct arena *arena, enum http_method method, str
         ids[0] = ids[1] = STR_NONE;
         for (size_t k = 0; k < count; k++)
             if (!query_decode(arena, raw[k], false, &ids[k]))
-                ids[k] = STR(""); /* names nothing: 404 when it is looked up */
+                ids[k] = STR(""); /* names nothing: 404 at its look-up */
         return route;
     }
     return NULL;

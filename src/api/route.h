@@ -4,8 +4,8 @@
 
 #include "api/call.h"
 
-/* What the path's {Id} names; it is looked up, and checked against the caller's account, before
- * anything else of the request is judged. */
+/* What the path's {Id} names. It is looked up, and checked against the caller's account, before the
+ * rest of the request is judged. */
 enum route_subject {
     SUBJECT_NONE,
     SUBJECT_ACCOUNT, /* the key's own account, or the operator's ?partnerId= */
@@ -15,8 +15,9 @@ enum route_subject {
     SUBJECT_KEY,    /* {PartnerId} and {KeyId} */
     SUBJECT_REWARD, /* within the account */
     SUBJECT_RECOVERY,
-    SUBJECT_SIDE, /* an account as SUBJECT_ACCOUNT; an operator's without partnerId: none */
-    SUBJECT_USER, /* of that side */
+    SUBJECT_SIDE, /* as SUBJECT_ACCOUNT; for an operator without partnerId: the operator's own side
+                   */
+    SUBJECT_USER, /* of that account or side */
 };
 
 enum {
@@ -24,20 +25,20 @@ enum {
     ROUTE_LIMITED = 2,
     ROUTE_OPERATOR = 4,
     ROUTE_BODY_OPTIONAL = 8,
-    ROUTE_VERSIONED = 16, /* has an ETag; a GET knows If-None-Match, a PATCH If-Match */
-    ROUTE_PERSON = 32,    /* about who is signed in: no key, any role */
+    ROUTE_VERSIONED = 16, /* has an ETag: GET takes If-None-Match, PATCH If-Match */
+    ROUTE_PERSON = 32,    /* for the signed-in person: no key, any role */
     ROUTE_LONG = 64,      /* has LIMIT_LONG_ANSWER_DEADLINE_MS */
-    ROUTE_PROBE = 128,    /* public, and answered however crowded it is */
-    ROUTE_SCAN = 256,     /* may look at much; services/account_limits.h for this and the next */
+    ROUTE_PROBE = 128,    /* public, and answered even when crowded */
+    ROUTE_SCAN = 256,     /* may read much; this and the next two: services/account_limits.h */
     ROUTE_TEST = 512,
     ROUTE_RECOVERY = 1024,
-    ROUTE_PACKED = 2048,       /* holds no secret: compressed for clients that are known */
+    ROUTE_PACKED = 2048,       /* has no secret: compressed for known clients */
     ROUTE_CONFLICT = 4096,     /* may answer 409 */
-    ROUTE_NAMES_OTHERS = 8192, /* the body names what may not exist: 404 */
-    ROUTE_OPEN_QUERY = 16384,  /* others may add parameters, which are passed over */
-    ROUTE_MAKES = 32768,       /* makes something: knows Idempotency-Key */
-    ROUTE_AUDITED = 65536,     /* of a GET: is an entry of the audit log, so counts as a change */
-    ROUTE_FORWARD = 131072,    /* a report of `postbackd listen` */
+    ROUTE_NAMES_OTHERS = 8192, /* the body may name something unknown: 404 */
+    ROUTE_OPEN_QUERY = 16384,  /* unknown parameters are ignored */
+    ROUTE_MAKES = 32768,       /* creates something: takes Idempotency-Key */
+    ROUTE_AUDITED = 65536,     /* a GET with an audit entry, so it counts as a change */
+    ROUTE_FORWARD = 131072,    /* for reports of `postbackd listen` */
 };
 
 /* How /openapi.json groups the routes. */
@@ -56,7 +57,7 @@ enum route_tag {
     TAG_COUNT,
 };
 
-/* A parameter of the query, and what openapi_components.json calls it. */
+/* A query parameter, and its name in openapi_components.json. */
 struct route_parameter {
     const char *name, *component;
 };
@@ -68,11 +69,11 @@ struct route {
     uint32_t flags;
     enum route_subject subject;
     const struct route_parameter *parameters; /* the last one without a name; NULL: none */
-    const char *request_schema;               /* of openapi_components.json; NULL: no body */
+    const char *request_schema;               /* in openapi_components.json; NULL: no body */
     const char *response;                     /* a schema, or a media type of text; NULL: no body */
     int status;                               /* of success */
     enum route_tag tag;
-    const char *id; /* the operationId: generated clients name their functions by it */
+    const char *id; /* the operationId: names the function in generated clients */
     const char *summary;
     void (*handle)(struct call *c);
 };
@@ -80,11 +81,11 @@ struct route {
 extern const struct route api_routes[];
 extern const size_t api_route_count;
 
-/* The route of this method and path; NULL with *ret_path_known telling 404 from 405. ids: up to
- * two decoded path segments, in the arena. */
+/* The route of this method and path. NULL: *ret_path_known tells 404 from 405. ids: up to two
+ * decoded path segments, in the arena. */
 const struct route *route_find(struct arena *arena, enum http_method method, struct str path,
                                struct str ids[2], bool *ret_path_known);
-/* For "/api/v1/apps": the path of the table that ends so behind an id,
+/* For a path such as "/api/v1/apps": the table's path that ends with it after an id,
  * "/api/v1/partners/{PartnerId}/apps"; NULL: none. */
 const char *route_below(struct str path);
 /* "GET, HEAD, POST" for a known path. */

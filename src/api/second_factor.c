@@ -9,7 +9,7 @@
 static const struct field_rule password_rules[] = {{"Password", true, false}};
 static const struct field_rule code_rules[] = {{"Code", true, false}};
 
-/* New codes in the job, their hashes in the arena. */
+/* Makes new codes in the job; their hashes are in the arena. */
 static struct str make_recovery(struct people_job *job)
 {
     uint8_t *hashes = arena_alloc(&job->change.arena, (size_t)RECOVERY_CODES * 32);
@@ -29,7 +29,7 @@ static void print_recovery(struct people_job *job, struct json_writer *w)
     json_end_array(w);
 }
 
-/* The user as `next`, his session under another token, and a note. */
+/* Changes the user to `next`, changes the session's token, and adds a note. */
 static bool change_factor(struct people_job *job, struct user *next, const char *action)
 {
     sign_in_change_self(job, next);
@@ -110,7 +110,7 @@ static bool confirm_judge(struct people_job *job)
         return sign_in_wrong_code(job);
     used_once_add(&next.totp_used, step);
     next.recovery = make_recovery(job);
-    /* Whoever signed in by the password alone must show the second factor, too. */
+    /* Sessions that were begun with the password alone must show the second factor, too. */
     people_end_sessions(job->people, &job->change, job->user->id, job->session->id);
     return change_factor(job, &next, "user.second_factor_on");
 }
@@ -140,7 +140,7 @@ void second_factor_confirm(struct call *c)
 
 /* --- remove, and other recovery codes --------------------------------------------------------- */
 
-/* The user as he is now, with the code taken. */
+/* Reads the user again, and marks the code as used. */
 static bool take_code(struct people_job *job, struct user *ret_next)
 {
     int64_t now_ms = env_wall_ms(job->c->api->options.env);

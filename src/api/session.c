@@ -29,7 +29,7 @@ static bool refuse_sign_in(struct people_job *job)
     return job_refuse(job, 401, WRONG);
 }
 
-/* Those who may be meant: all with this Email, or the one of the account that the request names. */
+/* The possible users: all with this Email, or the one of the account named in the request. */
 static size_t find_candidates(struct people_job *job, struct user *ret[EMAIL_ACCOUNTS_MOST])
 {
     if (!job->name.p)
@@ -40,7 +40,7 @@ static size_t find_candidates(struct people_job *job, struct user *ret[EMAIL_ACC
     return ret[0] != NULL;
 }
 
-/* Who signed in last, of those whose account is enabled, if there are any. */
+/* Prefers users of enabled accounts, then the last sign-in. */
 static bool is_better(struct api *api, const struct user *a, const struct user *b)
 {
     bool a_enabled = caller_account_enabled(api, a->account_no);
@@ -59,20 +59,20 @@ static void prefer(struct api *api, struct user **preferred, struct user *u)
     *preferred = u;
 }
 
-/* Users of one Email whose passwords have salts of their own get the one of the first of them, each
- * at a sign-in (sign_in_hash_password says what for). */
+/* If users with one Email have different salts, each gets the first user's salt at a sign-in
+ * (sign_in_hash_password says why). */
 static void share_salt(struct people_job *job)
 {
     const struct user *u = job->user;
-    bool needs_code = u->totp_secret.p && !job->code.p; /* nothing will be stored */
+    bool needs_code = u->totp_secret.p && !job->code.p; /* nothing is stored then */
     struct user *first = people_first_with_password(job->people, u->email, STR_NONE);
     if (first && !needs_code && password_lacks_salt(u->password, first->password))
         password_hash(job->password, first->password, job->new_hash);
     user_unref(first);
 }
 
-/* Whose password it is, of those with this Email in several accounts. A password is stretched for
- * nobody, too. */
+/* Finds the users with this Email, in several accounts, who have this password. Hashes the password
+ * even if there is no user. */
 static bool sign_in_slow(struct people_job *job)
 {
     struct user *users[EMAIL_ACCOUNTS_MOST], *refused = NULL;
@@ -89,12 +89,12 @@ static bool sign_in_slow(struct people_job *job)
         share_salt(job);
         return true;
     }
-    job->user = refused; /* the audit log names him */
+    job->user = refused; /* for the audit log */
     return refuse_sign_in(job);
 }
 
-/* The password was right a moment ago. Another sign-in with it may have given it the shared salt
- * meanwhile: then it is what this one would have made of it. */
+/* The password was right a moment ago. Another sign-in may have given it the shared salt meanwhile:
+ * then the stored hash is the one that this sign-in would have made. */
 static bool is_still_right(const struct people_job *job, const struct user *now)
 {
     return str_eq(now->password, job->user->password) ||

@@ -69,7 +69,7 @@ void session_end(struct call *c)
 /* --- when it was used last ----------------------------------------------------------------------
  */
 
-/* The store learns it late and seldom: a read must cost no write. */
+/* Stored late and rarely, so that a read costs no write. */
 struct using
 {
     struct task task;

@@ -86,7 +86,7 @@ void sign_in_hash_password(struct people_job *job, struct str password, struct s
 
 /* --- the second factor ------------------------------------------------------------------------ */
 
-/* Without the one used. */
+/* The hashes without the used one. */
 static struct str recovery_without(struct arena *arena, struct str recovery, size_t used)
 {
     char *left = arena_alloc(arena, recovery.n);

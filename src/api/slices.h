@@ -12,11 +12,11 @@ struct slices {
     struct task task;
     struct executor *executor; /* of the loop whose thread calls slices_begin */
     size_t left;               /* items that may still be printed */
-    /* Prints at most `most` items. True: there are more, and it is called again unless none may be
-     * printed any more; false: there are none. */
+    /* Prints at most `most` items. True: there are more, and it is called again while `left`
+     * allows. */
     bool (*print)(struct slices *s, size_t most);
-    void (*end)(struct slices *s, bool more); /* once, behind the last slice; may free s */
+    void (*end)(struct slices *s, bool more); /* once, after the last slice; may free s */
 };
 
-/* The first slice at once. */
+/* Prints the first slice at once. */
 void slices_begin(struct slices *s);

@@ -11,7 +11,7 @@
 
 struct stating {
     struct call *c;
-    uint32_t app_no; /* 0: of all apps */
+    uint32_t app_no; /* 0: all apps */
     struct statement_query query;
 };
 

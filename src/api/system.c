@@ -22,7 +22,7 @@ static void release(struct looking *l, size_t count)
         app_unref(l->endpoints[i].app);
 }
 
-/* Of the store and of the directory; what the store says is some seconds old. */
+/* From the store and the directory; the store's numbers are some seconds old. */
 static size_t get_clusters(struct call *c, struct cluster_state *ret)
 {
     size_t partners[CLUSTERS_MOST];
@@ -88,7 +88,7 @@ static void waiting_done(struct task *task)
     delivery_get_health(l->c->api->options.delivery, &l->health);
 }
 
-/* Apps are never removed: each lane has one. */
+/* Apps are never deleted: each lane has one. */
 static void look_at_next(struct looking *l)
 {
     if (l->at == l->overview.overview.worst_count) {

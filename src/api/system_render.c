@@ -45,7 +45,7 @@ static void print_callbacks(struct json_writer *w, const struct system_numbers *
     json_end_object(w);
 }
 
-/* What a bound is measured in; unit NULL: it is either reached or not. */
+/* The unit of a bound; NULL: it is either reached or not. */
 struct bound {
     const char *unit;
     int64_t used, most;
@@ -54,7 +54,7 @@ struct bound {
 static struct bound bound_of(enum store_refusal refusal, const struct store_numbers *n)
 {
     switch (refusal) {
-    case STORE_REFUSES_DISK: /* as much as is left above the reserve */
+    case STORE_REFUSES_DISK: /* what is left above the reserve */
         return (struct bound){"bytes", n->disk_reserve_bytes, n->disk_free_bytes};
     case STORE_REFUSES_JOURNAL:
         return (struct bound){"bytes", n->journal_bytes, n->journal_most_bytes};

@@ -8,7 +8,7 @@
 #include "services/link_mail.h"
 #include "json/writer.h"
 
-/* An endpoint that somebody should look at. */
+/* An endpoint that needs attention. */
 struct system_endpoint {
     struct app *app;
     enum lane_kind kind;

@@ -70,7 +70,7 @@ static bool is_apps_own(const struct app *app, struct str url)
     return own;
 }
 
-/* The app's own URL that is shown like this; else what was given. */
+/* The app's URL whose masked form was given; otherwise the given text. */
 static struct str unmasked(const struct app *app, struct str given)
 {
     struct str found = given;
@@ -103,7 +103,8 @@ static void read_url(struct call *c, const struct json *object, struct testing *
     buf_free(&macros_why);
 }
 
-/* A test that goes anywhere carries a Sig anywhere: with it, its sender could make callbacks. */
+/* A test contains a valid Sig, with which its sender could forge callbacks: so tests are not sent
+ * to any URL. */
 static bool may_send_to(const struct call *c, struct str url)
 {
     return !url.p || is_apps_own(c->app, url) || call_may(c, SCOPE_APPS_WRITE);
@@ -132,7 +133,7 @@ static void read_amounts(const struct fields *f, struct event *e)
                  NULL);
 }
 
-/* An id that no event can have been given: EventIds are the operator's, these are ours. */
+/* A random id that no event has: EventIds with this prefix are refused. */
 static void name_test(struct testing *t, struct env *env)
 {
     uint64_t random;
@@ -142,7 +143,7 @@ static void name_test(struct testing *t, struct env *env)
     t->test.event.event_id = str_of(t->event_id);
 }
 
-/* Plausible amounts where none are given, and what the type demands: clicks carry zeros. */
+/* Fills in plausible amounts if none are given, and what the type requires: clicks have zeros. */
 static void fill_event(struct testing *t, const struct app *app)
 {
     struct event *e = &t->test.event;
@@ -166,8 +167,8 @@ static void fill_event(struct testing *t, const struct app *app)
     }
 }
 
-/* Whether the test would be a signed callback that its receiver cannot tell from a real one: such a
- * test may only go to the URL that is for tests alone. */
+/* True if the receiver could not tell this signed test from a real callback: such a test may only
+ * go to the URL for tests. */
 static bool looks_real(const struct testing *t, const struct app *app)
 {
     struct str url = t->test.url.p ? t->test.url : app->url[t->test.event.lane];
@@ -197,7 +198,7 @@ static void print_headers(struct json_writer *w, struct str lines)
     json_end_object(w);
 }
 
-/* Whoever listens (`postbackd listen`) gets a copy, as JSON whatever the format. */
+/* `postbackd listen` gets a copy, as JSON in any format. */
 static void tell_live(struct testing *t)
 {
     struct call *c = t->c;
@@ -232,7 +233,7 @@ static void written(struct call *c, enum store_status status)
     }
 }
 
-/* Before it is sent: what leaves the house is known. */
+/* The audit entry is stored before the test is sent. */
 static void write_down(struct testing *t)
 {
     struct call *c = t->c;
@@ -255,7 +256,7 @@ static void write_down(struct testing *t)
 
 /* --- without sending it ----------------------------------------------------------------------- */
 
-/* The headers as an attempt made now would send them, and the URL that it would go to. */
+/* The headers and the URL of an attempt made now. */
 static void print_request(struct testing *t, struct buf *url_room)
 {
     struct delivery_test *test = &t->test;
@@ -268,7 +269,7 @@ static void print_request(struct testing *t, struct buf *url_room)
     struct request_fixed fixed = {0};
     struct callback_request request = {0};
     if (test->url.p)
-        ASSERT(url_parse(&test->arena, set, &url, &why)); /* it was read */
+        ASSERT(url_parse(&test->arena, set, &url, &why)); /* it was parsed before */
     struct request_source from = request_of_test(e, test->format, url.target);
     request_build(&request, &from, app, call_now_ms(t->c));
     struct exchange x = {

@@ -5,12 +5,12 @@
 #include "base/log.h"
 #include "people/device.h"
 
-/* How many at once, and how long until one more. */
+/* Tries in a full bucket, and milliseconds until one comes back. */
 static const struct throttle_rule of_pair = {10, 60000};
 static const struct throttle_rule of_device = {10, 60000};
-static const struct throttle_rule of_client = {50, 10000};   /* there may be an office behind it */
+static const struct throttle_rule of_client = {50, 10000};   /* it may be a whole office */
 static const struct throttle_rule of_account = {200, 10000}; /* from all addresses together */
-static const struct throttle_rule of_mails = {20, 180000};   /* nobody floods others from here */
+static const struct throttle_rule of_mails = {20, 180000};   /* against flooding others with mail */
 
 void tries_new(struct api *api)
 {
@@ -35,7 +35,7 @@ void tries_free(struct api *api)
 struct bucket_of {
     struct throttle *throttle;
     struct str who;
-    const char *of; /* as the audit log names it */
+    const char *of; /* the bucket's name in the audit log */
 };
 
 static struct str joined(struct people_job *job, const char *kind, struct str a, struct str b)
@@ -47,7 +47,7 @@ static struct str joined(struct people_job *job, const char *kind, struct str a,
     return arena_take(&job->c->r->arena, &text);
 }
 
-/* The device of an earlier sign-in as whoever has this Email; absent: none. */
+/* The device of an earlier sign-in with this Email; absent: none. */
 static struct str known_device(struct people_job *job, struct str account)
 {
     struct str token = person_device(job->c);

@@ -12,23 +12,23 @@
 void tries_new(struct api *api);
 void tries_free(struct api *api);
 
-/* Whether a try at this account (an Email, or a UserId of who is signed in) is left; refuses the
- * job with 429 else. */
+/* True if a try is left for this account (an Email, or the UserId of a signed-in person). Otherwise
+ * refuses the job with 429. */
 MUST_CHECK bool tries_left(struct people_job *job, struct str account);
-/* Counts a wrong one; what has no try left by it is noted in the audit log, about job->user. */
+/* Counts a failed try. If it was the last one, adds a note about job->user to the audit log. */
 void tries_failed(struct people_job *job, struct str account);
-/* They have proved who they are: the wrong tries before it are forgotten, but for the address's. */
+/* The person has proved their identity: forgets the failed tries, except the address's. */
 void tries_forgive(struct people_job *job, struct str account);
 
-/* Takes one of the e-mails that the account may have sent, or that may be asked for from where the
- * request came. False: too many lately. */
+/* Takes one e-mail from the number that the account may have sent, or that the client's address may
+ * ask for. False: too many lately. */
 MUST_CHECK bool tries_take_mail_of_account(struct people_job *job, uint32_t account_no);
 MUST_CHECK bool tries_take_mail_of_site(struct people_job *job);
 
-/* The same for guesses of one-time links. */
+/* The same for guessed one-time links. */
 MUST_CHECK bool tries_left_of_links(struct people_job *job);
 void tries_failed_of_links(struct people_job *job);
 
-/* And for sign-ins by an identity provider that come to nothing. */
+/* The same for failed sign-ins by an identity provider. */
 MUST_CHECK bool tries_left_of_providers(struct people_job *job);
 void tries_failed_of_providers(struct people_job *job);

@@ -43,8 +43,8 @@ static bool read_role(const struct people_job *job, uint32_t account_no, enum ro
     return good;
 }
 
-/* Whether who asks may do all that somebody of this role may; else the scopes that lack are named.
- * Taking away needs it too: a key that signs owners out, or removes them, keeps them out. */
+/* True if the caller may do everything that the role may; otherwise names the missing scopes. Also
+ * needed for removing: a key that signs owners out, or removes them, keeps them out. */
 static bool may_manage(struct people_job *job, enum role role)
 {
     uint32_t beyond = role_scopes_beyond(role, job->c->scopes);
@@ -64,7 +64,7 @@ static bool may_manage(struct people_job *job, enum role role)
     return job_refuse(job, 403, arena_take(&job->c->r->arena, &text).p);
 }
 
-/* A new link of the user; the one before it is no longer good. */
+/* Makes a new link for the user; the former one becomes invalid. */
 static void make_link(struct people_job *job, struct user *next, bool send_mail)
 {
     struct call *c = job->c;
@@ -120,9 +120,10 @@ static bool create_judge(struct people_job *job)
         .enabled = true,
         .created_ms = env_wall_ms(c->api->options.env),
     };
-    next.links_from_ms = next.created_ms + 1; /* somebody of that UserId may have been removed */
-    /* First: who may not give the role is not asked to mend the rest. It is required, so where none
-     * is read there is a problem. */
+    next.links_from_ms =
+        next.created_ms + 1; /* a former user with that UserId may have made links */
+    /* Checked first: a caller who may not give the role is not asked to correct other members. The
+     * role is required, so if it cannot be read there is a problem. */
     if (read_role(job, c->account_no, &next.role) && !may_manage(job, next.role))
         return false;
     fields_id(&job->fields, "UserId", &next.id);
@@ -194,7 +195,7 @@ void user_get(struct call *c)
     answer_entry(c, c->user->version);
 }
 
-/* The one of that address, if he is of this account. */
+/* The user with that address, if it is this account's. */
 static bool print_one(struct call *c, struct json_writer *w, struct str email)
 {
     struct user *u = people_user_by_email(c->api->options.people, c->account_no, email);
@@ -235,7 +236,7 @@ static bool is_self(const struct people_job *job)
     return str_eq(job->c->person.user_id, job->user->id);
 }
 
-/* The user as he is now; false: he has just been removed, or who asks may not manage this user. */
+/* Reads the user again. False: the user was removed, or the caller may not manage this user. */
 static bool refresh(struct people_job *job)
 {
     user_unref(job->user);
@@ -245,7 +246,7 @@ static bool refresh(struct people_job *job)
     return may_manage(job, job->user->role);
 }
 
-/* Whether it may be that this user has his role no more. */
+/* True if the account can do without this user's role. */
 static bool may_lose(struct people_job *job)
 {
     if (is_self(job))
@@ -369,7 +370,7 @@ static bool end_sessions_judge(struct people_job *job)
     return true;
 }
 
-/* About the user of the path. */
+/* For the user in the path. */
 static struct people_job *user_job(struct call *c, bool with_body,
                                    bool (*judge)(struct people_job *job), int status)
 {

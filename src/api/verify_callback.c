@@ -22,7 +22,7 @@ struct judging {
     struct str secrets[LIVE_SECRETS_MOST]; /* live, newest first */
     size_t secret_count;
     struct json_writer *w;
-    bool secret_is_right; /* the receiver's own, which was given */
+    bool secret_is_right; /* the given one, the receiver's */
 };
 
 static void refuse_faults(struct call *c, const struct json *asked)
@@ -73,8 +73,8 @@ static struct str detail_of_match(const struct json *body)
     return STR_NONE;
 }
 
-/* The app's secrets first: a Sig that is right with one of them is right. Else the secret that the
- * receiver was given, which then is another app's or an old one. */
+/* Tries the app's secrets first: a Sig made with one of them is right. Then the receiver's secret,
+ * which is another app's or an old one. */
 static void judge_sig(struct judging *j, const struct json *body)
 {
     struct str given = json_member_text(j->asked, "Secret");
@@ -175,7 +175,7 @@ static void written_down(struct call *c, enum store_status status)
         call_end_json(c, 200);
 }
 
-/* That the receiver's secret is right is a step of setting an app up: all of its people see it. */
+/* Setting an app up includes checking the receiver's secret: all of its people see that step. */
 static void write_down(struct call *c)
 {
     struct audit_note note = {

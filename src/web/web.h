@@ -1,8 +1,8 @@
 /* The dashboard's files, embedded in the binary: the page, and its assets under /assets/.
  *
- * Everything is made by dashboard/build.mjs and tools/dashboard.py. The page comes for / and, to
- * who asks for text/html (browsers do), for every path that nothing else serves: its own router
- * reads the address. Assets carry a hash in their names and never change under one name. */
+ * dashboard/build.mjs and tools/dashboard.py make them. The page answers / and, for clients that
+ * accept text/html (browsers), every path without another route, because its own router reads the
+ * address. Assets have a hash in their names: the content of a name never changes. */
 #pragma once
 
 #include "http/server.h"
@@ -14,10 +14,10 @@ struct web_file {
     struct str plain, gzip; /* the same content */
 };
 
-/* Made at build time; none when the build was set up without the dashboard. */
+/* Made at build time; empty in a build without the dashboard. */
 extern const struct web_file web_files[];
 extern const size_t web_file_count;
 
-/* Answers a GET or HEAD for one of the files. False: it is none, and nothing was answered. On the
+/* Answers a GET or HEAD for a file. False: there is no such file, and nothing is answered. On the
  * request's loop. */
 MUST_CHECK bool web_answer(struct http_request *r);
