@@ -47,7 +47,7 @@ void people_end_sessions(struct people *p, struct people_change *change, struct 
     }
 }
 
-/* Room for one more. */
+/* Makes room for one more. */
 static void end_surplus(struct people *p, struct people_change *change, struct str user_id,
                         int64_t now_ms)
 {
@@ -75,7 +75,7 @@ void people_begin_session(struct people *p, struct people_change *change, const 
     };
     atomic_init(&s.used_ms, now_ms);
     token_make(p->options.env, ret_token, s.hash);
-    if (change->ended_count == 0) /* else all of the user's end already */
+    if (change->ended_count == 0) /* otherwise all of the user's sessions end already */
         end_surplus(p, change, user->id, now_ms);
     ASSERT(!change->session);
     change->session = session_pack(&s);

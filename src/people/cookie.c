@@ -1,6 +1,6 @@
 /* cookie-string = name "=" value *( "; " name "=" value ), read leniently where browsers differ:
- * blanks around a pair do not count, pairs without "=" are passed over. The session that a cookie
- * names: api/person.c. */
+ * ignores blanks around a pair, and pairs without "=". The session that a cookie names:
+ * api/person.c. */
 #include "people/cookie.h"
 
 struct str cookie_find(struct str header, const char *name)

@@ -5,6 +5,6 @@
 
 #include "base/str.h"
 
-/* The value of the cookie; absent where it is not there, or there with two different values: one
- * of them was planted (by a sister domain, over plain HTTP), and nobody knows which. */
+/* The value of the cookie; absent: the header lacks it, or has it with two different values. Then
+ * another site (a sister domain, over plain HTTP) planted one of them, and nobody knows which. */
 struct str cookie_find(struct str header, const char *name);

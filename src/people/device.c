@@ -1,5 +1,5 @@
-/* ID "." MAC: the MAC is of the user and the id, under a key that only this service can derive, so
- * that nothing is stored and nobody can make one up. */
+/* ID "." MAC: the MAC covers the user and the id, under a key that only this service can derive. So
+ * nothing is stored, and nobody can forge a token. */
 #include "people/device.h"
 
 #include "people/people_state.h"

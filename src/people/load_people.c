@@ -1,5 +1,5 @@
-/* Filling the registry at start. The store's data may be damaged or edited by hand: an entry that
- * cannot be read, or lacks what it belongs to, is left out and named. */
+/* Fills the registry at the start. The store's data may be damaged or edited by hand: an entry that
+ * cannot be read, or whose account or user is missing, is left out and named. */
 #include "accounts/entry.h"
 #include "people/people_state.h"
 
@@ -68,7 +68,7 @@ bool people_refresh(struct people *p, struct arena *arena, enum object_kind kind
     return read_entry(p, arena, kind, document, false, ret_why);
 }
 
-/* The id of a user whose account is not there; absent: each has its own. */
+/* The id of a user whose account is missing; absent: none. */
 static struct str user_without_partner(struct people *p, struct directory *directory,
                                        struct arena *arena)
 {

@@ -1,4 +1,4 @@
-/* Which messages a person gets by e-mail, and when: chosen by the person, kept with the user. */
+/* Which messages a person wants by e-mail, and when. Kept with the user. */
 #pragma once
 
 #include "base/check.h"
@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Stored by name. Which are for whom: user_has_mail (user_record.h). */
+/* Stored by name. user_has_mail (user_record.h) says who gets which. */
 enum mail_about {
     MAIL_ABOUT_ENDPOINTS,
     MAIL_ABOUT_CERTIFICATES,
@@ -17,15 +17,14 @@ enum mail_about {
 #define MAIL_ABOUTS 4
 
 enum mail_when {
-    MAIL_NEVER = 0, /* the default: nobody gets mail who has not asked for it */
+    MAIL_NEVER = 0, /* the default: no mail without a choice */
     MAIL_AT_ONCE = 1,
     MAIL_DAILY = 2,
 };
 
 const char *mail_about_name(enum mail_about about); /* "Endpoints" */
 const char *mail_when_name(enum mail_when when);    /* "at_once" */
-/* False: *ret is as it was. */
+/* False: *ret is unchanged. */
 MUST_CHECK bool mail_when_parse(struct str name, enum mail_when *ret);
-/* The first time of a daily mail after that wall time, where one goes at that minute of each day
- * (UTC, 0 to 1439). */
+/* The time of the next daily mail after that wall time; minute: of each day (UTC, 0 to 1439). */
 int64_t mail_daily_after_ms(int64_t wall_ms, int32_t minute);

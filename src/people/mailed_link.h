@@ -1,12 +1,12 @@
-/* One-time links that go out by e-mail. The store keeps only a hash of a link's token, and a mail
- * that is owed has to be written again after a restart: so these tokens are derived from the master
- * key, and who has the store without it has no link. */
+/* One-time links that are sent by e-mail. The store keeps only a hash of a link's token, but an
+ * owed mail must be printed again after a restart. So these tokens are derived from the master key:
+ * a stolen store without the key contains no link. */
 #pragma once
 
 #include "people/people.h"
 
-/* Makes the token of the link that `next` has been given (id, link, link_made_ms), and the mail
- * with it is owed from now on. Any thread. */
+/* Makes the token of the new link in `next` (id, link, link_made_ms), and marks its mail as owed.
+ * Any thread. */
 void mailed_link_make(struct people *people, struct user *next, int64_t now_ms,
                       char ret_token[TOKEN_BYTES + 1]);
 /* The token of the link whose mail is owed. False: it was made under another master key. Any
@@ -15,16 +15,15 @@ MUST_CHECK bool mailed_link_token(struct people *people, const struct user *u,
                                   char ret_token[TOKEN_BYTES + 1]);
 
 bool mailed_link_is_owed(const struct user *u);
-/* That mail, or the one that says that the second factor was reset. */
+/* True if that mail is owed, or the mail about a reset second factor. */
 bool user_mail_is_owed(const struct user *u);
-/* How many mails are owed. Any thread. */
+/* The number of owed mails. Any thread. */
 size_t people_mails_owed(struct people *people);
-/* Whose mail goes first, asked under the lock of people. */
+/* Decides whose mail is sent first; called under the lock of people. */
 struct mail_turns {
     bool (*may_go)(void *context, const struct user *u);
     bool (*is_before)(void *context, const struct user *a, const struct user *b);
     void *context;
 };
-/* Of the users whose mail is owed and may go, whose turn it is: a reference; NULL: there is none.
- */
+/* A reference to the next user whose mail is owed and may be sent; NULL: none. */
 struct user *people_next_mail(struct people *people, const struct mail_turns *turns);

@@ -1,5 +1,5 @@
-/* The steps of Web Authentication Level 3, sections 7.1 and 7.2, for attestation "none": then
- * nothing vouches for a new key but the browser, which gives it as libcrypto reads it. */
+/* The steps of Web Authentication Level 3, sections 7.1 and 7.2, for attestation "none": only the
+ * browser vouches for a new key, in the form that libcrypto reads. */
 #include "people/passkey.h"
 
 #include "accounts/document_reader.h"
@@ -74,7 +74,7 @@ size_t passkeys_of(struct arena *arena, const struct user *u, struct passkey ret
         return 0;
     bool good = json_parse(arena, u->passkeys, &list, &why) &&
                 passkeys_read(arena, list, ret, &count) && count == u->passkey_count;
-    ASSERT(good); /* it was checked when the user was read, or printed here */
+    ASSERT(good); /* checked when the user was read, or printed by us */
     return count;
 }
 

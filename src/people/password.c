@@ -1,4 +1,5 @@
-/* Argon2id by libsodium, with OWASP's sort of numbers: 32 MiB and two passes, one at a time. */
+/* Argon2id by libsodium, with parameters as OWASP recommends: 32 MiB and two passes, one at a
+ * time. */
 #include "people/password.h"
 
 #include "base/check.h"
@@ -41,7 +42,7 @@ bool password_good(struct str password, struct str email, const char **ret_why)
 {
     size_t n = characters(password);
     if (n < PASSWORD_CHARACTERS_LEAST || n > PASSWORD_CHARACTERS_MOST) {
-        /* Forms say the rule beside it. */
+        /* Forms show the rule beside the field. */
         *ret_why = n < PASSWORD_CHARACTERS_LEAST
                        ? "has fewer than " NUMBER_AS_TEXT(PASSWORD_CHARACTERS_LEAST) " characters"
                        : "has more than " NUMBER_AS_TEXT(PASSWORD_CHARACTERS_MOST) " characters";
@@ -56,7 +57,7 @@ bool password_good(struct str password, struct str email, const char **ret_why)
     return true;
 }
 
-/* False: there is none, or it is of other numbers. */
+/* False: there is none, or the hash has other parameters. */
 static bool read_salt(struct str hash, unsigned char ret_salt[crypto_pwhash_SALTBYTES])
 {
     size_t n = 0;
@@ -96,7 +97,7 @@ bool password_lacks_salt(struct str hash, struct str like)
     return read_salt(like, salt) && !same_salt(like, hash);
 }
 
-/* With other numbers, as another version may have made it. */
+/* For a hash with other parameters, made by another version. */
 static bool verify_strange(struct str hash, struct str password)
 {
     char text[PASSWORD_HASH_BYTES] = {0};
@@ -105,8 +106,8 @@ static bool verify_strange(struct str hash, struct str password)
     return crypto_pwhash_str_verify(text, password.p, password.n) == 0;
 }
 
-/* Stretches the password with the salt of the first hash: whether it is that one's, and whose it is
- * of those behind with the same salt. */
+/* Hashes the password with the first hash's salt, and compares it with this hash and later ones of
+ * the same salt. */
 static void verify_from(const struct str *hashes, size_t count, struct str password,
                         bool *ret_right)
 {
@@ -140,7 +141,7 @@ void password_verify_each(const struct str *hashes, size_t count, struct str pas
         stretched++;
     }
     if (stretched == 0)
-        password_hash(password, STR_NONE, nobodys); /* unknown names take as long */
+        password_hash(password, STR_NONE, nobodys); /* unknown names take the same time */
 }
 
 bool password_verify(struct str hash, struct str password)

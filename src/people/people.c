@@ -1,9 +1,8 @@
-/* The registry. Few entries (people, not panelists), so lists walk all of them; what a request
- * needs (a session by its token, its user) is an index.
- *
- * Invariants: a user is in `users`; a session in `sessions` and, by the hash of its token, in
- * `tokens`: one reference for both. An e-mail address is unique within an account only: whom a
- * partner invites must not depend on, or tell, whom another one has. */
+/* The registry of users and sessions. There are few users (people, not panelists), so lists walk
+ * all of them; each request's look-ups (a session by its token, its user) use an index. Invariants:
+ * a user is in `users`; a session is in `sessions` and, by its token's hash, in `tokens`, with one
+ * reference for both. An e-mail address is unique only within an account: inviting a person must
+ * neither depend on nor reveal whom another account has. */
 #include "people/people_state.h"
 
 #include "accounts/entry.h"
@@ -221,7 +220,7 @@ static struct account_users *users_of(const struct people *p, uint32_t account_n
     return index_find(&p->by_account, (struct str){(const char *)&account_no, sizeof account_no});
 }
 
-/* How many of the account's users have a number below this one. */
+/* The number of the account's users with a number below this one. */
 static size_t count_below(const struct account_users *a, uint32_t user_no)
 {
     size_t low = 0, high = a->count;
@@ -258,14 +257,15 @@ static void unlist_user(struct people *p, const struct user *u)
     ASSERT(a);
     size_t at = count_below(a, u->user_no);
     while (at < a->count && a->users[at] != u)
-        at++; /* a damaged store may have a number twice */
+        at++; /* a damaged store may repeat a number */
     ASSERT(at < a->count);
     a->count--;
     p->mails_owed -= user_mail_is_owed(u);
     memmove(a->users + at, a->users + at + 1, (a->count - at) * sizeof(struct user *));
 }
 
-/* Every loop waits for this lock at each request with a session: it looks at no others. */
+/* Every loop takes this lock at each request with a session: so it looks only at this account's
+ * users. */
 size_t people_count_users(struct people *p, uint32_t account_no)
 {
     lock(p);
@@ -295,7 +295,7 @@ static int by_use(const void *a, const void *b)
     return (right > left) - (right < left);
 }
 
-/* Every session of the user, over or not, latest use first; with the lock, without references. */
+/* Every session of the user, ended or not, latest use first; under the lock, without references. */
 static size_t sessions_of(const struct people *p, struct str user_id,
                           struct session *ret[SESSIONS_PER_USER])
 {
@@ -366,7 +366,7 @@ int64_t people_set_up_until_ms(struct people *p, const uint8_t hash[32], int64_t
     return until;
 }
 
-/* The session's place, or with `make` the oldest one. */
+/* The session's place; with `make`, otherwise the oldest one. */
 static struct pending_factor *pending_of(struct people *p, struct str session_id, bool make)
 {
     struct pending_factor *oldest = &p->pending[0];
@@ -433,7 +433,7 @@ void people_put_session(struct people *p, struct session *s)
     lock(p);
     struct session *was = index_find(&p->sessions, s->id);
     if (was) {
-        int64_t used_ms = atomic_load(&was->used_ms); /* perhaps while the change was made */
+        int64_t used_ms = atomic_load(&was->used_ms); /* may have changed meanwhile */
         if (used_ms > atomic_load(&s->used_ms))
             atomic_store(&s->used_ms, used_ms);
         index_remove(&p->tokens, hash_id(was->hash));

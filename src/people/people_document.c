@@ -89,7 +89,7 @@ void session_print_document(struct buf *to, const struct session *s)
 
 /* --- in --------------------------------------------------------------------------------------- */
 
-/* Bytes in the arena; their number is a multiple of 32. */
+/* Reads hashes into the arena; their length is a multiple of 32. */
 static struct str read_hashes(struct document_reader *r, const char *name)
 {
     struct str hex = document_text(r, name);

@@ -8,7 +8,7 @@
 #include <pthread.h>
 
 #define PEOPLE_MAGIC 0x9e0917e1u
-#define PENDING_FACTORS 64 /* beyond, the oldest begun has to be begun again */
+#define PENDING_FACTORS 64 /* beyond, the oldest one is forgotten */
 
 struct pending_factor {
     char session_id[64];
@@ -17,7 +17,7 @@ struct pending_factor {
     uint8_t secret[TOTP_SECRET_BYTES];
 };
 
-/* The users of one account by their number; never freed while there is a registry. */
+/* The users of one account, by number; lives as long as struct people. */
 struct account_users {
     uint32_t account_no;
     struct user **users; /* references are those of `users` below */
@@ -31,18 +31,18 @@ struct people {
     struct index users, sessions, tokens;
     struct index by_account; /* by the bytes of its number: struct account_users */
     uint32_t last_no;
-    size_t mails_owed;   /* users of whom user_mail_is_owed */
-    bool users_left_out; /* at the start: somebody is there all the same */
+    size_t mails_owed;   /* users with user_mail_is_owed */
+    bool users_left_out; /* at the start; they count as existing users */
     uint8_t set_up_hash[32];
     int64_t set_up_until_ms; /* 0: none is offered */
     struct pending_factor pending[PENDING_FACTORS];
 };
 
-/* Each takes the reference; who was there under the id is let go. */
+/* The put functions take over the reference, and release the one stored under the id before. */
 void people_put_user(struct people *people, struct user *u);
 void people_put_session(struct people *people, struct session *s);
 void people_remove_user(struct people *people, struct str id);
 void people_remove_session(struct people *people, struct str id);
-/* Over or not, latest use first; a reference each. */
+/* Includes ended ones, latest use first; a reference each. */
 size_t people_every_session(struct people *people, struct str user_id,
                             struct session *ret[SESSIONS_PER_USER]);

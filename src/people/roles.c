@@ -1,4 +1,4 @@
-/* The table of roles. docs/people.md prints the same one. */
+/* The table of roles; docs/people.md has the same one. */
 #include "people/roles.h"
 
 struct role_entry {

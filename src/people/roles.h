@@ -1,5 +1,4 @@
-/* What a person may do: one table of roles, each as the scopes that a key would need for it
- * (docs/people.md). */
+/* What a person may do: a table of roles, each with the scopes of an equal key (docs/people.md). */
 #pragma once
 
 #include "accounts/accounts.h"
@@ -14,15 +13,16 @@ enum role {
 };
 #define ROLE_LAST ROLE_SUPPORT
 
-/* What an operator's user keeps while acting as a partner. */
+/* The scopes of an operator's user who acts as a partner. */
 #define SCOPES_ACTING (SCOPE_REPORTS_READ | SCOPE_CALLBACKS_READ | SCOPE_APPS_READ)
 
 const char *role_name(enum role role);
 bool role_is_operators(enum role role);
 uint32_t role_scopes(enum role role);
-/* Those of the role that `scopes` lack. With people:write alone nobody may make an owner, nor get
- * in as one: whoever changes a person needs all that this person may do. */
+/* The role's scopes that are missing in `scopes`. Whoever changes a person needs all scopes of that
+ * person: people:write alone must not be enough to make an owner, or to get in as one. */
 uint32_t role_scopes_beyond(enum role role, uint32_t scopes);
-/* The role whose loss nobody can mend: an account keeps at least one enabled user of it. */
+/* True for a role that nobody else could restore: an account keeps at least one enabled user with
+ * it. */
 bool role_is_needed(enum role role);
 MUST_CHECK bool role_parse(struct str name, enum role *ret_role);

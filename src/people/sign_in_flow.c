@@ -1,5 +1,5 @@
 /* The cookie: RANDOM "." UNTIL "." WAY "." BEGUN-BY. The flow's secrets are MACs of the cookie, so
- * nobody knows those of a forged cookie. */
+ * nobody knows the secrets of a forged cookie. */
 #include "people/sign_in_flow.h"
 
 #include "people/people_state.h"

@@ -1,6 +1,5 @@
-/* A bounded table of allowances (base/allowance.h), by a keyed hash of the name: nobody can choose
- * names that meet. A set that is full gives up the bucket that is next to empty, which says least.
- */
+/* A bounded table of allowances (base/allowance.h), by a keyed hash of the name, so that nobody can
+ * choose colliding names. A full set drops its emptiest bucket, which matters least. */
 #include "people/throttle.h"
 
 #include "base/alloc.h"
@@ -15,11 +14,11 @@
 #define WAYS 8u
 #define SAID_EVERY_MS (60 * 60 * 1000)
 
-/* Failures not yet forgotten, as the time at which the last of them will be. */
+/* Failures not yet forgotten, as the time at which the last one will be. */
 struct bucket {
     struct key128 who;
     int64_t empty_at_ms;    /* 0: free */
-    int64_t quiet_until_ms; /* when it may be said again that there is no try left */
+    int64_t quiet_until_ms; /* no further report of a used-up bucket until then */
 };
 
 struct throttle {

@@ -1,6 +1,5 @@
-/* How often somebody may be wrong: buckets of tries, by whatever names who tries. Each
- * failure takes a try; they come back one by one. Any thread. How many tries of what are allowed:
- * api/tries.c. */
+/* Limits failed tries: one bucket of tries per name (`who`). Each failure takes a try; tries come
+ * back one by one. Any thread. How many tries are allowed: api/tries.c. */
 #pragma once
 
 #include "base/str.h"
@@ -10,16 +9,16 @@
 
 struct throttle_rule {
     int32_t tries;     /* of a full bucket */
-    int64_t refill_ms; /* until one more is there */
+    int64_t refill_ms; /* until one try comes back */
 };
 
 struct throttle;
 struct throttle *throttle_new(struct throttle_rule rule);
 void throttle_free(struct throttle *t);
 
-/* 0: a try is left; else how long until there is one. Takes nothing. now_ms: monotonic. */
+/* 0: a try is left; otherwise the time until there is one. Takes none. now_ms: monotonic. */
 int64_t throttle_wait_ms(struct throttle *t, struct str who, int64_t now_ms);
-/* True: this failure took the last try, which has not been said of them for an hour. */
+/* True: this failure took the last try, and that was not reported within the last hour. */
 bool throttle_fail(struct throttle *t, struct str who, int64_t now_ms);
-/* Who has proved who he is starts again with a full bucket. */
+/* Fills the bucket again: the person has proved their identity. */
 void throttle_forgive(struct throttle *t, struct str who);

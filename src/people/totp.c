@@ -1,5 +1,5 @@
-/* RFC 6238 over RFC 4226. The one use of SHA-1: HMAC with it is sound, and authenticator apps
- * ignore what else an URI asks for. */
+/* RFC 6238 over RFC 4226. The only use of SHA-1: HMAC with it is secure, and authenticator apps
+ * ignore another algorithm in the URI. */
 #include "people/totp.h"
 
 #include "base/check.h"

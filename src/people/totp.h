@@ -12,8 +12,8 @@
 
 /* The value of a step (or, by RFC 4226, of a counter), 0..999999. */
 uint32_t totp_value(struct str secret, int64_t step);
-/* The step whose code this is, of those from one before now to one after it (a phone's clock goes
- * wrong, and typing takes time), but none that `used` refuses. 0: it is none. */
+/* The step with this code: now, the one before or the one after (phones' clocks are wrong, and
+ * typing takes time), unless `used` refuses it. 0: there is none. */
 int64_t totp_find_step(struct str secret, struct str code, int64_t now_ms,
                        const struct used_once *used);
 

@@ -1,4 +1,4 @@
-/* A few times of use, as an array that is short enough to be searched. */
+/* A short array of times, searched from end to end. */
 #include "people/used_once.h"
 
 #include "accounts/document_reader.h"

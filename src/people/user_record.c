@@ -1,4 +1,4 @@
-/* Blocks and tokens; see user_record.h. */
+/* Copies of records, links and tokens; see user_record.h. */
 #include "people/user_record.h"
 
 #include "accounts/entry.h"

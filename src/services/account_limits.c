@@ -1,5 +1,5 @@
-/* The table of what accounts may use, and how much of it they do. The numbers a minute and
- * a day come back evenly: base/allowance.h. */
+/* The table of limits, and each account's present use. The numbers per minute and day come back
+ * evenly: base/allowance.h. */
 #include "services/account_limits.h"
 
 #include "base/alloc.h"
@@ -19,8 +19,9 @@ static const struct allowance audited_day = {DAY_US / LIMIT_ACCOUNT_AUDITED_PER_
 
 struct rule {
     const char *name, *of;
-    int32_t at_once, per_minute; /* 0: none; reads and scans a minute: by --reads-per-minute */
-    bool is_audited;             /* each writes an entry of the audit log */
+    int32_t at_once,
+        per_minute;  /* 0: no limit; reads and scans per minute: by --reads-per-minute */
+    bool is_audited; /* each writes an entry of the audit log */
 };
 
 static const struct rule rules[ACCOUNT_USES] = {
@@ -39,14 +40,14 @@ static const struct rule rules[ACCOUNT_USES] = {
 
 struct usage {
     int32_t at_once;
-    int64_t full_us; /* monotonic: when the minute's number is whole again */
+    int64_t full_us; /* monotonic: when all of the minute's number is available */
 };
 
-/* Of an account that has asked for something; accounts are never deleted, and neither is this. */
+/* An account that has sent requests. Accounts are never deleted, and neither is this. */
 struct account {
     struct hash_node node; /* the hash is the account's number */
     struct usage uses[ACCOUNT_USES];
-    int64_t day_full_us; /* of audited_day, likewise */
+    int64_t day_full_us; /* the same for audited_day */
 };
 
 struct account_limits {

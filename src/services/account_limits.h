@@ -1,8 +1,8 @@
-/* What one account may ask of the daemon, so that no key takes what others need: each use of a kind
- * has a number at once and a number a minute, for all keys and people of the account together;
- * those that write an entry of the audit log have a number a day together, which a restart forgets.
- * One table, one place where it is taken (api_handle) and one where it is given back (the answer).
- * A request beyond a limit does not wait: it is answered 429 (api/dispatch.c). Any thread. */
+/* Limits of each account, so that no account takes what others need. Each kind of use has a number
+ * at once and a number per minute, for all keys and people of the account together. Uses that write
+ * an entry of the audit log have a common number per day, which a restart forgets. api_handle takes
+ * a use, the answer gives it back. A request beyond a limit does not wait: it is answered 429
+ * (api/dispatch.c). Any thread. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,8 +10,8 @@
 
 enum account_use {
     ACCOUNT_READS,
-    ACCOUNT_SCANS,    /* reads that may look at much: reports, statements, lists of the log */
-    ACCOUNT_WRITES,   /* and what shows a secret: it is in the audit log, too */
+    ACCOUNT_SCANS,    /* large reads: reports, statements, lists of the log */
+    ACCOUNT_WRITES,   /* also routes that show a secret, as they are audited */
     ACCOUNT_FORWARDS, /* reports of `postbackd listen`: kept in memory */
     ACCOUNT_TESTS,
     ACCOUNT_RECOVERIES,
@@ -26,10 +26,10 @@ void account_limits_free(struct account_limits *limits);
 
 struct account_refusal {
     const char *of;                       /* "test callbacks" */
-    int32_t at_once, per_minute, per_day; /* the limit that was met; the others are 0 */
+    int32_t at_once, per_minute, per_day; /* the limit that was reached; the others are 0 */
     int64_t retry_after_s;
 };
-/* Begins one use, to be ended by account_limits_give. False: it may not be, and is counted. */
+/* Begins a use; account_limits_give ends it. False: it is refused, and counted. */
 bool account_limits_take(struct account_limits *limits, uint32_t account_no, enum account_use use,
                          int64_t now_mono_ms, struct account_refusal *ret);
 void account_limits_give(struct account_limits *limits, uint32_t account_no, enum account_use use);

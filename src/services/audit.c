@@ -1,4 +1,4 @@
-/* Printing entries; see audit.h. */
+/* Prints entries; see audit.h. */
 #include "services/audit.h"
 
 #include "json/writer.h"
@@ -17,7 +17,8 @@ static void make_id(struct audit *audit, int64_t now_ms, char ret_id[AUDIT_ID_BY
         audit->last_ms++;
         audit->count = 0;
     }
-    env_random(audit->env, &random, sizeof random); /* a clock put back repeats no id of the past */
+    env_random(audit->env, &random,
+               sizeof random); /* so that a clock that was put back repeats no id */
     snprintf(ret_id, AUDIT_ID_BYTES + 1, "%012" PRIx64 "%04x%04x", (uint64_t)audit->last_ms,
              audit->count, random);
 }
@@ -40,7 +41,7 @@ void audit_key(char ret_key[AUDIT_KEY_BYTES], uint32_t account_no, int64_t at_ms
 
 struct str audit_id_of_key(struct str key)
 {
-    const char *end = memchr(key.p, '/', key.n); /* of the scope */
+    const char *end = memchr(key.p, '/', key.n); /* end of the prefix */
     ASSERT(end);
     size_t scope_bytes = (size_t)(end + 1 - key.p);
     return (struct str){key.p + scope_bytes, key.n - scope_bytes};
@@ -66,7 +67,7 @@ bool audit_is_id(struct str text)
     return text.n == AUDIT_ID_BYTES;
 }
 
-/* hidden: who of the operators it was, and from where, is not for the partner that it concerns. */
+/* hidden: a partner does not see the operator's person and address. */
 static void print_actor(struct json_writer *w, const struct actor *by, bool hidden)
 {
     bool person = by && by->user_id.p;

@@ -1,4 +1,4 @@
-/* The pace of checking the books, and what is logged of it. */
+/* When the books are checked, and how results are logged. */
 #include "services/books_watch.h"
 
 #include "base/alloc.h"
@@ -21,14 +21,14 @@
 #define CALLBACKS_PER_STEP 20000
 #define REST_TIMES 50
 #define ROUND_REST_TIMES 20
-#define START_DELAY_MS 3000 /* what waits goes out first */
+#define START_DELAY_MS 3000 /* waiting callbacks are sent first */
 #define LOG_AGAIN_MS HOUR_MS
 #define WRONG_MOST 1000
 
 struct wrong_day {
     uint32_t account_no;
     int32_t day;
-    uint64_t logged_hash; /* of the differences that the log has */
+    uint64_t logged_hash; /* of the differences logged last */
     int64_t logged_mono_ms;
 };
 
@@ -47,17 +47,17 @@ struct books_watch {
     struct directory *directory;
     struct books_round rounds[2];
     int next_round;
-    /* The answer under way. */
+    /* The request under way. */
     struct waiter answered;
     struct books_check check;
     struct books_round *asked;
     int64_t rest_until_mono_ms;
     void (*on_change)(void *context, bool wrong, const char *example);
     void *context;
-    int64_t reported_count; /* wrong days, as last reported; -1: not yet */
+    int64_t reported_count; /* wrong days, as last reported; -1: not reported yet */
     struct wrong_day *wrong;
     size_t wrong_count, wrong_capacity;
-    pthread_mutex_t lock; /* of the state */
+    pthread_mutex_t lock; /* protects the state */
     struct books_state state;
 };
 
@@ -160,7 +160,7 @@ static void judge_day(struct books_watch *a, size_t from, size_t to)
         say_difference(a, &a->check.differences[i]);
 }
 
-/* Its place in the order in which books are checked. */
+/* A position in the order of the checks. */
 static uint64_t place_of(const struct books_watch *a, uint32_t account_no)
 {
     directory_read_lock(a->directory);
@@ -187,7 +187,8 @@ static bool is_in_answer(const struct books_check *c, const struct wrong_day *w)
     for (size_t i = 0; i < c->difference_count; i++)
         if (c->differences[i].account_no == w->account_no && c->differences[i].day == w->day)
             return true;
-    return c->difference_total > (int64_t)c->difference_count; /* perhaps among those left out */
+    return c->difference_total >
+           (int64_t)c->difference_count; /* it may be among the differences left out */
 }
 
 static void forget_what_holds(struct books_watch *a)
@@ -221,7 +222,7 @@ static void judge(struct books_watch *a)
 /* --- the pace ----------------------------------------------------------------------------------
  */
 
-/* Wrong at once; well when everything has been looked at. */
+/* Reports wrong books at once, and correct ones after a whole round. */
 static void tell(struct books_watch *a, bool whole_ended)
 {
     int64_t count = (int64_t)a->wrong_count;
@@ -232,7 +233,7 @@ static void tell(struct books_watch *a, bool whole_ended)
     a->on_change(a->context, count > 0, a->state.wrong_example);
 }
 
-/* A round that took long is followed by a rest that is longer. */
+/* The longer the round, the longer the rest. */
 static void end_round(struct books_watch *a, struct books_round *round)
 {
     int64_t now = env_mono_ms(a->env);

@@ -1,4 +1,4 @@
-/* Certificates of our own that expire: see certificate_watch.h. */
+/* Checks our own certificates: see certificate_watch.h. */
 #include "services/certificate_watch.h"
 
 #include "accounts/accounts.h"
@@ -19,11 +19,11 @@ struct certificate_watch {
     struct env *env;
     struct directory *directory;
     int64_t due_mono_ms;
-    int32_t said_day; /* when it was last said in the log; 0: not yet */
+    int32_t said_day; /* when it was last logged; 0: not yet */
     struct certificate_callbacks callbacks;
-    struct idmap soon;         /* apps reported as expiring soon at the last look */
-    int64_t everybody_mono_ms; /* when the others are reported next */
-    int64_t seen_ms;           /* when the listener's expires, as last looked at */
+    struct idmap soon;         /* apps reported as expiring soon at the last check */
+    int64_t everybody_mono_ms; /* when the others are next reported */
+    int64_t seen_ms;           /* the listener's expiry at the last check */
     _Atomic int64_t listener_expires_ms, clients_expires_ms, clients_expiring;
 };
 

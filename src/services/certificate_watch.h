@@ -1,6 +1,6 @@
-/* Looks at the certificates that are ours, before they expire: the listener's and those that apps
- * show to their receivers. What has LIMIT_CERTIFICATE_WARNING_MS or less left is said in the log
- * once a day, in metrics and in /healthz. Receivers' own: delivery/dispatcher_health.c. */
+/* Checks our own certificates for expiry: the listener's, and the client certificates of apps. If
+ * LIMIT_CERTIFICATE_WARNING_MS or less is left, it says so in the log once a day, in metrics and in
+ * /healthz. Receivers' certificates: delivery/dispatcher_health.c. */
 #pragma once
 
 #include "accounts/directory.h"
@@ -22,17 +22,17 @@ struct certificate_callbacks {
 
 struct certificate_watch *certificate_watch_new(struct env *env, struct directory *directory);
 void certificate_watch_free(struct certificate_watch *watch);
-/* 0: there is none. At the start and when it has been read again; any thread. */
+/* 0: there is none. Call it at the start and after a reload; any thread. */
 void certificate_watch_set_listener(struct certificate_watch *watch, int64_t expires_ms);
 void certificate_watch_set_callbacks(struct certificate_watch *watch,
                                      const struct certificate_callbacks *callbacks);
-/* On the main thread, often: it knows by itself when it is time. */
+/* Call it often on the main thread: it checks when it is time. */
 void certificate_watch_step(struct certificate_watch *watch);
 
 struct certificate_state {
     int64_t listener_expires_ms; /* 0: there is none */
-    int64_t clients_expires_ms;  /* the first of the apps' to expire */
-    int64_t clients_expiring;    /* how many have little left */
+    int64_t clients_expires_ms;  /* the earliest expiry of the apps' */
+    int64_t clients_expiring;    /* number that expire soon */
 };
 void certificate_watch_get(struct certificate_watch *watch,
                            struct certificate_state *ret); /* any thread */

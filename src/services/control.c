@@ -1,5 +1,5 @@
-/* The control thread: a worker whose tasks wait for the store themselves, so that one change is
- * durable and applied before the next is judged. */
+/* The control thread: a worker whose tasks wait for the store, so that one change is durable and
+ * applied before the next is judged. */
 #include "services/control.h"
 
 #include "accounts/render.h"
@@ -23,8 +23,8 @@ struct control {
     struct waiter stored;
     struct audit audit;
     struct task refresh;
-    atomic_bool refreshing;    /* the task is on its way */
-    int64_t caught_up_mono_ms; /* when what others changed was last read; the worker's */
+    atomic_bool refreshing;    /* the task is posted */
+    int64_t caught_up_mono_ms; /* when other nodes' changes were last read; the worker's */
 };
 
 /* --- what other nodes change -------------------------------------------------------------------
@@ -42,7 +42,7 @@ static enum store_status catch_up(struct control *control)
         for (size_t i = 0; good && i < feed.count; i++)
             control->options.refresh(control->options.context, &feed.arena, &feed.rows[i]);
         arena_free(&feed.arena);
-        feed.more = good && (feed.more || feed.count > 0); /* asking again: the rows are applied */
+        feed.more = good && (feed.more || feed.count > 0); /* ask again: these rows are applied */
     }
     if (feed.status == STORE_OK)
         control->caught_up_mono_ms = now_mono_ms;
@@ -91,14 +91,15 @@ struct control *control_new(const struct control_options *options)
 void control_free(struct control *control)
 {
     CHECK_MAGIC(control, CONTROL_MAGIC);
-    worker_stop(control->slow); /* whose calls go on at the other */
+    worker_stop(control->slow); /* its calls continue on the other worker */
     worker_stop(control->worker);
     waiter_free(&control->stored);
     control->magic = 0;
     free(control);
 }
 
-/* A new URL that anybody on the way can read is allowed and said. before: NULL for a new app. */
+/* Logs a new http URL, which anybody on the way can read: it is allowed. before: NULL for a new
+ * app. */
 static void warn_plain_urls(const struct app *app, const struct app *before)
 {
     for (enum lane_kind k = LANE_SUCCESS; k < LANE_KINDS; k++)
@@ -199,7 +200,7 @@ static const char *kind_name(enum account_kind kind)
     UNREACHABLE();
 }
 
-/* As the interface shows it. */
+/* Prints the entry as the API shows it. */
 static void print_entry(enum account_kind kind, const void *entry, struct buf *to)
 {
     struct json_writer w;
@@ -224,7 +225,7 @@ static uint32_t account_of(const struct change *change)
     UNREACHABLE();
 }
 
-/* The entry as it still is; false: it is new. */
+/* Prints the entry before the change. False: it is new. */
 static bool print_before(struct directory *d, const struct change *change, struct buf *to)
 {
     struct partner *p = NULL;
@@ -334,7 +335,7 @@ struct disabling {
     struct str url;
 };
 
-/* STORE_OK, too, where there is nothing to do any more. */
+/* STORE_OK also if there is nothing to do any more. */
 static enum store_status disable(struct disabling *d)
 {
     struct accounts *accounts = d->control->options.accounts;

@@ -1,4 +1,4 @@
-/* A cursor is base64url of its version, what it says, and a check; all little-endian. */
+/* A cursor is base64url of a version, the position, and a check; all little-endian. */
 #include "services/cursor.h"
 
 #include "base/hash.h"
@@ -17,7 +17,7 @@
 #define CHECK_BYTES 4
 #define CURSOR_VARIANT sodium_base64_VARIANT_URLSAFE_NO_PADDING
 
-/* Of a cursor that is bound to an account. */
+/* The seed of the check, which binds a cursor to its account. */
 static uint32_t seed_of(uint32_t version, uint32_t account_no)
 {
     return hash_crc32c(version, &account_no, sizeof account_no);
@@ -25,7 +25,8 @@ static uint32_t seed_of(uint32_t version, uint32_t account_no)
 
 static uint32_t check_of(const unsigned char *bytes, size_t n, uint32_t seed)
 {
-    size_t from = bytes[0] == CURSOR_VERSION; /* this check leaves out the version */
+    size_t from =
+        bytes[0] == CURSOR_VERSION; /* in this version the check leaves out the version byte */
     return hash_crc32c(seed, bytes + from, n - CHECK_BYTES - from);
 }
 
@@ -39,7 +40,7 @@ static void seal(struct buf *to, unsigned char *bytes, size_t n, uint32_t seed)
     buf_add_c(to, text);
 }
 
-/* False: not so many bytes, another version, or a wrong check. */
+/* False: another length or version, or a wrong check. */
 static bool unseal(struct str text, int version, uint32_t seed, unsigned char *ret, size_t n)
 {
     size_t got = 0;

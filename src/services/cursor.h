@@ -7,23 +7,23 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* An event number, bound to its account so that one account's cursor means nothing in another. */
+/* An event number, bound to its account: the cursor of one account is invalid in another. */
 void cursor_print(struct buf *to, uint32_t account_no, uint64_t event_no);
 MUST_CHECK bool cursor_parse(struct str text, uint32_t account_no, uint64_t *ret_event_no);
 
-/* In the rewards feed: behind that event. The time tells whether the store still has it under its
- * number (callback_list.after_accepted_ms). */
+/* In the rewards feed: the position after that event. The time tells whether the store still has
+ * the event under its number (callback_list.after_accepted_ms). */
 struct feed_place {
     uint64_t event_no;
-    int64_t accepted_ms; /* 0: unknown, of a place that an earlier version has given out */
+    int64_t accepted_ms; /* 0: unknown, from a cursor of an earlier version */
 };
 
-/* Bound to its account as well. Also parses what cursor_print has printed. */
+/* Bound to its account, too. Also parses cursors of cursor_print. */
 void feed_cursor_print(struct buf *to, uint32_t account_no, const struct feed_place *place);
 MUST_CHECK bool feed_cursor_parse(struct str text, uint32_t account_no, struct feed_place *ret);
 
-/* In the feed of a range of days, which has one day after the other: behind that event of the day.
- * Bound to its account as well. */
+/* In the feed of a range of days, which are listed one after the other: the position after that
+ * event of the day. Bound to its account, too. */
 struct day_place {
     int32_t day;
     uint64_t event_no; /* 0: at the start of the day */
@@ -32,8 +32,8 @@ struct day_place {
 void day_cursor_print(struct buf *to, uint32_t account_no, const struct day_place *place);
 MUST_CHECK bool day_cursor_parse(struct str text, uint32_t account_no, struct day_place *ret);
 
-/* A row in the order of the log of all partners: by time of acceptance, those of one millisecond by
- * account and number. Greater is newer. */
+/* A row's position in the log of all partners, ordered by time of acceptance, then account, then
+ * event number. Greater is newer. */
 struct log_place {
     int64_t accepted_ms;
     uint32_t account_no;
@@ -43,9 +43,9 @@ struct log_place {
 /* Below zero: a is older. */
 int log_place_compare(const struct log_place *a, const struct log_place *b);
 
-/* In the log of all partners, which is read for a group of partners at a time. */
+/* A position in the log of all partners, which is read for one group of partners at a time. */
 struct log_cursor {
-    uint32_t before_no;     /* the group is of accounts below it; 0: the newest ones */
+    uint32_t before_no;     /* the group has accounts below it; 0: the newest ones */
     struct log_place place; /* rows are older than it */
 };
 

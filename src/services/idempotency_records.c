@@ -14,13 +14,13 @@
 #include <stdlib.h>
 
 #define IDEMPOTENCY_MAGIC 0x1DE3907Eu
-#define LOOKED_AT 8 /* others, by each new record */
+#define LOOKED_AT 8 /* other records, checked by each new one */
 
-/* Of whom records are counted: one key or person, or all of an account. */
+/* Counts records of one key or person, or of an account. */
 struct owner {
     struct hash_node node;
     struct list records;
-    char id[IDEMPOTENCY_HASH_CHARS]; /* of an account its number, and zeros */
+    char id[IDEMPOTENCY_HASH_CHARS]; /* for an account its number and zeros */
 };
 
 struct request_record {
@@ -35,7 +35,7 @@ struct idempotency {
     uint32_t magic;
     struct env *env;
     struct hash_map by_id, owners; /* accounts are owners, too */
-    struct list records;           /* in the order in which they are looked at */
+    struct list records;           /* in the order of the checks */
 };
 
 struct idempotency *idempotency_new(struct env *env)
@@ -54,7 +54,7 @@ static struct request_record *find_record(const struct idempotency *all, struct 
     return at ? CONTAINER_OF(at, struct request_record, node) : NULL;
 }
 
-/* The one that the id of a record begins with; NULL: none. */
+/* The owner whose id begins the record's id; NULL: none. */
 static struct owner *find_owner(const struct idempotency *all, const char *id)
 {
     struct hash_node *at = hash_map_first(&all->owners, hash_fast(id, IDEMPOTENCY_HASH_CHARS));
@@ -206,8 +206,8 @@ bool idempotency_find(struct idempotency *all, struct idempotency_key *key)
     return true;
 }
 
-/* What has to go for one more; NULL: nothing. The asker's own where the asker has as many as there
- * may be, else the account's: keys are made and revoked, the account stays. */
+/* The record to delete for a new one; NULL: none. The asker's own oldest if the asker is at the
+ * limit, otherwise the account's: keys are made and revoked, the account stays. */
 static struct request_record *find_surplus(const struct idempotency *all,
                                            const struct idempotency_key *key)
 {

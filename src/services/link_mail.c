@@ -28,24 +28,24 @@
 #define LINK_MAIL_MAGIC 0x11A4A11u
 #define GIVE_UP_MS DAY_MS
 #define WAIT_LEAST_MS 5000
-#define WAIT_MOST_MS 60000          /* of all */
+#define WAIT_MOST_MS 60000          /* of all mails */
 #define WAIT_OF_MAIL_MOST_MS 600000 /* of one mail */
-#define LOOK_MS 500                 /* how often to look whether one that waited may go */
+#define LOOK_MS 500                 /* how often to check for mails whose wait has ended */
 
 static const struct throttle_rule of_user = {1, 30 * 60 * 1000};
 
 /* A mail under way. */
 struct link_try {
     struct link_mail *link_mail;
-    struct user *user; /* whose; a reference; NULL: the place is free */
-    bool is_reset;     /* it says that the second factor was reset; otherwise it has a link */
+    struct user *user; /* the user, with a reference; NULL: the place is free */
+    bool is_reset;     /* a mail about a reset second factor; otherwise one with a link */
     char to[256], id[64];
     struct buf text;
     struct mail mail;
-    atomic_bool has_ended; /* what came of it is to be noted */
+    atomic_bool has_ended; /* the result must be recorded */
 };
 
-/* The mail of a user that has failed. */
+/* The wait of a user whose mail has failed. */
 struct link_wait {
     uint32_t user_no;
     int64_t wait_ms, due_mono_ms;
@@ -54,22 +54,23 @@ struct link_wait {
 struct link_mail {
     uint32_t magic;
     struct link_mail_options options;
-    struct waiter answers; /* the mailer's: each runs at once, on its thread */
+    struct waiter answers; /* for the mailer: tasks run at once on its threads */
     struct task look, stop, stop_done;
     struct waiter stopped;
-    bool stopping;          /* no mail begins; the control thread's */
-    atomic_bool is_looking; /* what is below is the control thread's; otherwise the main thread's */
-    atomic_int ended;       /* tries of which has_ended */
+    bool stopping; /* no mail begins; the control thread's */
+    atomic_bool
+        is_looking;   /* the control thread has the members below; otherwise the main thread */
+    atomic_int ended; /* number of tries with has_ended */
     atomic_llong sent, failed, given_up;
     struct throttle *requests; /* by UserId */
     struct link_try tries[MAILER_SENDING_MOST];
-    int under_way;                      /* of them */
+    int under_way;                      /* of these */
     uint32_t served_last;               /* the account */
-    int64_t look_mono_ms;               /* not before */
-    int64_t away_wait_ms, away_mono_ms; /* 0: the server was reached the last time */
+    int64_t look_mono_ms;               /* the next check */
+    int64_t away_wait_ms, away_mono_ms; /* 0: the server was reached at the last try */
     struct link_wait *waits;            /* by user_no */
     size_t wait_count, wait_room;
-    struct clock_lead lead; /* of the control thread */
+    struct clock_lead lead; /* the control thread's */
 };
 
 /* --- what is sent ----------------------------------------------------------------------------- */
@@ -122,7 +123,7 @@ static void send_mail(struct link_mail *lm, struct user *u, bool is_reset, const
 
 /* --- what waits ------------------------------------------------------------------------------- */
 
-/* Where the user's is, or would be. */
+/* The index of the user's wait, or where it would be inserted. */
 static size_t wait_at(const struct link_mail *lm, uint32_t user_no)
 {
     size_t from = 0, to = lm->wait_count;
@@ -142,8 +143,8 @@ static struct link_wait *find_wait(const struct link_mail *lm, uint32_t user_no)
     return at < lm->wait_count && lm->waits[at].user_no == user_no ? &lm->waits[at] : NULL;
 }
 
-/* Forgets waits that ended ten minutes ago or earlier: most of them are of mails that are no longer
- * owed. A mail that is still owed may be tried at once then, which does no harm. */
+/* Forgets waits that ended at least ten minutes ago: most of these mails are no longer owed. One
+ * that is still owed may then be tried at once, which does no harm. */
 static void forget_old_waits(struct link_mail *lm, int64_t now_ms)
 {
     size_t kept = 0;
@@ -178,7 +179,7 @@ static void let_go(struct link_mail *lm, const struct user *u)
         memmove(wait, wait + 1, (size_t)(lm->waits + lm->wait_count-- - wait - 1) * sizeof *wait);
 }
 
-/* The server is away, or may be, as long as it has taken nothing since. */
+/* The server may be down, as it has taken nothing since. */
 static void hold_up_all(struct link_mail *lm)
 {
     lm->away_wait_ms = lm->away_wait_ms ? 2 * lm->away_wait_ms : WAIT_LEAST_MS;
@@ -219,7 +220,7 @@ static struct user *find_next(struct link_mail *lm)
 
 /* --- what is owed ----------------------------------------------------------------------------- */
 
-/* Whether the mail is still owed: not where the user has another link meanwhile. */
+/* True if the mail is still owed; false if the user has another link meanwhile. */
 static bool is_owed(const struct user *now, const struct user *mailed, bool is_reset)
 {
     return is_reset ? now->reset_mail_ms == mailed->reset_mail_ms
@@ -244,7 +245,7 @@ static enum store_status keep_settled(struct link_mail *lm, const struct user *m
     return status;
 }
 
-/* The mail is owed no more. Where the store does not take that, it is sent once more. */
+/* Records that the mail is no longer owed. If the store refuses that, it is sent again. */
 static void settle(struct link_mail *lm, const struct user *mailed, bool is_reset)
 {
     enum store_status status = keep_settled(lm, mailed, is_reset);
@@ -296,7 +297,7 @@ static void note_ends(struct link_mail *lm)
         if (!atomic_exchange(&lm->tries[i].has_ended, false))
             continue;
         atomic_fetch_sub(&lm->ended, 1);
-        bool was_woken = waiter_try(&lm->answers); /* or is just being woken */
+        bool was_woken = waiter_try(&lm->answers); /* or just being woken */
         (void)was_woken;
         note_end(lm, &lm->tries[i]);
     }
@@ -310,7 +311,7 @@ static bool is_good_link(struct link_mail *lm, const struct user *u, int64_t now
     return good;
 }
 
-/* Why its mail is not to be sent, or no more; NULL: it is. */
+/* Why the user's mail must not be sent; NULL: it may. */
 static const char *obsolete(struct link_mail *lm, const struct user *u, bool is_reset,
                             int64_t now_ms)
 {
@@ -321,11 +322,11 @@ static const char *obsolete(struct link_mail *lm, const struct user *u, bool is_
     return now_ms - owed_since_ms(u, is_reset) >= GIVE_UP_MS ? "not taken within 24 hours" : NULL;
 }
 
-/* Takes the user. */
+/* Takes over the reference. */
 static void begin(struct link_mail *lm, struct user *u)
 {
     char token[TOKEN_BYTES + 1];
-    bool is_reset = !mailed_link_is_owed(u); /* of both, the link goes first */
+    bool is_reset = !mailed_link_is_owed(u); /* if both are owed, the link goes first */
     int64_t wall_ms = env_wall_ms(lm->options.env);
     int64_t now_ms = clock_lead_look(&lm->lead, wall_ms, env_mono_ms(lm->options.env));
     const char *why = obsolete(lm, u, is_reset, now_ms);
@@ -340,7 +341,7 @@ static void begin(struct link_mail *lm, struct user *u)
         why = "made under another master key";
     if (!why) {
         if (lm->away_wait_ms)
-            hold_up_all(lm); /* but this one, which finds out */
+            hold_up_all(lm); /* except this one, which tries the server */
         send_mail(lm, u, is_reset, token);
         explicit_bzero(token, sizeof token);
         return;
@@ -349,7 +350,7 @@ static void begin(struct link_mail *lm, struct user *u)
     user_unref(u);
 }
 
-/* Whether one more may be under way. */
+/* True if one more mail may be under way. */
 static bool has_room(const struct link_mail *lm)
 {
     return !lm->stopping && lm->under_way < MAILER_SENDING_MOST &&
@@ -365,7 +366,7 @@ static void begin_some(struct link_mail *lm)
         return;
     }
     user_unref(u);
-    control_catch_up(lm->options.control); /* before it is sent: it may be owed no more */
+    control_catch_up(lm->options.control); /* first, because it may no longer be owed */
     for (int i = 0; i < MAILER_SENDING_MOST && has_room(lm) && (u = find_next(lm)); i++)
         begin(lm, u);
 }
@@ -417,7 +418,7 @@ static bool may_ask(struct link_mail *lm, const struct user *u)
     return true;
 }
 
-/* A link leads somewhere only while its account is enabled and has passwords. */
+/* A link is of use only if its account is enabled and allows passwords. */
 static bool is_of_use(const struct link_mail *lm, uint32_t account_no)
 {
     struct partner *p =
@@ -427,15 +428,15 @@ static bool is_of_use(const struct link_mail *lm, uint32_t account_no)
     return is_open && link_mail_works_for(lm, account_no);
 }
 
-/* A link that is good stays: who knows an Email must not end what its owner was given. One that was
- * mailed is mailed again; of one that was handed over nobody knows the token. */
+/* A valid link stays: knowing an Email must not be enough to end its owner's link. A mailed link is
+ * mailed again; of a link that was handed over nobody knows the token. */
 static enum store_status give_link(struct link_request *r, const struct user *u)
 {
     struct link_mail *lm = r->link_mail;
     int64_t now_ms = env_wall_ms(lm->options.env);
     char token[TOKEN_BYTES + 1];
     struct user next;
-    /* one of a clock that was ahead would be good for as long as that is wrong */
+    /* a link dated by a clock that was ahead would be valid for too long */
     bool has_link = is_good_link(lm, u, now_ms) && !acceptance_goes_back(u->link_made_ms, now_ms);
     bool can_mail_it = has_link && mailed_link_token(lm->options.people, u, token);
     if (!is_of_use(lm, u->account_no) || (has_link && !can_mail_it) || !may_ask(lm, u))

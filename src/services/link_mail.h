@@ -20,25 +20,25 @@ struct link_mail_options {
     struct control *control;
     struct people *people;
     struct directory *directory;
-    struct oidc *oidc;     /* no link is mailed to an account without passwords */
+    struct oidc *oidc;     /* no links for accounts without passwords */
     struct mailer *mailer; /* NULL: no link is mailed */
-    struct str public_url; /* of the dashboard; absent: no link is mailed, as nothing else says
-                            * reliably where this server is */
+    struct str public_url; /* of the dashboard; absent: no link is mailed, because nothing else
+                              gives a reliable address */
 };
 
 struct link_mail *link_mail_new(const struct link_mail_options *options);
-/* Whether links are mailed at all, and whether to the people of that account. Any thread. */
+/* True if links are mailed at all, and to the people of that account. Any thread. */
 bool link_mail_works(const struct link_mail *lm);
 bool link_mail_works_for(const struct link_mail *lm, uint32_t account_no);
-/* Somebody has forgotten a password: each enabled user with that Email and a password gets a link
- * to choose a new one, at most once in half an hour. A link that is still good is not replaced: a
- * mailed one is mailed again, one that was handed over is not. Nobody is told whether there is any
- * such user, not even by how long it takes. Any thread, never blocks. */
+/* For a forgotten password: each enabled user with that Email and a password gets a link to choose
+ * a new one, at most once in half an hour. A valid link is not replaced: a mailed one is mailed
+ * again, a handed-over one is not. The caller learns nothing about such users, not even by the time
+ * it takes. Any thread, never blocks. */
 void link_mail_request(struct link_mail *lm, struct str email, const struct address *peer);
 /* On the main thread, often. */
 void link_mail_step(struct link_mail *lm);
-/* Waits for the mails whose text the server has (mailer_abort), and records what came of them; no
- * other mail begins. On the main thread, once, before control_free. */
+/* Waits for the mails whose text the server has (mailer_abort), and records their results; no other
+ * mail begins. On the main thread, once, before control_free. */
 void link_mail_stop(struct link_mail *lm);
 void link_mail_free(struct link_mail *lm); /* after control_free and mailer_free; NULL: nothing */
 

@@ -1,4 +1,4 @@
-/* The store learns when a key was used last; see accounts/key_use.c. */
+/* Records in the store when a key was last used; see accounts/key_use.c. */
 #pragma once
 
 #include "services/control.h"

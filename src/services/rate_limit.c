@@ -47,7 +47,7 @@ void rate_limit_free(struct rate_limit *limit)
     free(limit);
 }
 
-/* The key's allowance, or a whole one in place of another: a free one, a whole one, or any. */
+/* Finds the key's allowance, or makes one in a free place, in place of a full one, or of any. */
 static struct key_rate *find(struct rate_limit *limit, struct str id, int64_t now_us)
 {
     uint64_t h = hash_fast(id.p, id.n);
@@ -66,7 +66,7 @@ static struct key_rate *find(struct rate_limit *limit, struct str id, int64_t no
     return reuse;
 }
 
-/* Nobody is told to come back at once. */
+/* At least 1. */
 static int32_t seconds(int64_t us)
 {
     return us > 1000000 ? (int32_t)((us + 999999) / 1000000) : 1;

@@ -1,7 +1,7 @@
-/* Counts requests per minute and key, as the RateLimit-* headers describe it
- * (draft-ietf-httpapi-ratelimit-headers). What a key has used comes back evenly: one that has
- * rested may use its whole minute at once, and then as it refills. api/dispatch.c answers 429 when
- * a key has none left. Any thread. */
+/* Counts requests per key and minute, as the RateLimit-* headers describe it
+ * (draft-ietf-httpapi-ratelimit-headers). Used requests come back evenly: a rested key may use its
+ * whole minute at once, then one request at a time. When none is left, api/dispatch.c answers 429.
+ * Any thread. */
 #pragma once
 
 #include "base/str.h"
@@ -17,7 +17,8 @@ void rate_limit_free(struct rate_limit *limit);
 
 struct rate_state {
     int32_t limit, remaining;
-    /* Until the key has its whole minute again, and until it may ask once more; both at least 1. */
+    /* Seconds until the whole minute is available again, and until one request is; both at least
+     * 1. */
     int32_t reset_s, retry_s;
 };
 

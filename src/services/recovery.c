@@ -1,9 +1,9 @@
-/* The thread that works through recoveries; see recovery.h. Where several nodes share a store, all
- * know of all recoveries and the one that has the first shard works through them.
+/* The thread that runs recoveries; see recovery.h. If several nodes share a store, all know all
+ * recoveries, and the node with the first shard runs them.
  *
- * Ten times a second each recovery gets what its rate allows, and hands it out app by app in turn,
- * so that one receiver that is down does not hold up the others of the account. Only this thread
- * changes a recovery; what others may read (`resent`, the list itself) changes under the lock. */
+ * Ten times a second each recovery gets what its rate allows, and spends it on its apps in turn, so
+ * that a receiver that is down does not hold up the account's others. Only this thread changes a
+ * recovery; parts that others may read (`resent`, the list itself) change under the lock. */
 #include "services/recovery_state.h"
 
 #include "base/alloc.h"
@@ -16,7 +16,7 @@
 #include "domain/clock.h"
 
 #define SAVE_MS 1000
-#define KEPT_DAYS 30 /* after it was made, once it is through */
+#define KEPT_DAYS 30 /* after its creation, if it is finished */
 
 struct recoveries *recoveries_new(struct env *env)
 {
@@ -160,7 +160,7 @@ void recoveries_remove(struct recoveries *all, struct recovery_removal *removal)
 
 /* --- the store, waited for ------------------------------------------------------------------- */
 
-/* Absent document: forgets it. `asked` NULL: nobody has asked for it. */
+/* Stores the recovery; absent document: deletes it. `asked` NULL: by itself. */
 static enum store_status keep(struct recoveries *all, struct running *at, struct str document,
                               const struct recovery_removal *asked)
 {
@@ -219,7 +219,7 @@ static void unlink_one(struct recoveries *all, struct running *at)
     free_running(at);
 }
 
-/* STORE_OK: it is gone from the store and from here. */
+/* STORE_OK: it was deleted in the store and here. */
 static enum store_status forget(struct recoveries *all, struct running *at,
                                 const struct recovery_removal *asked)
 {
@@ -254,7 +254,7 @@ static void work(struct recoveries *all)
     }
 }
 
-/* Takes over its parts. */
+/* Takes over the parts of the given state. */
 static void take_state(struct recoveries *all, struct running *at, struct recovery_news *n)
 {
     struct recovery_part *old = at->r.parts;
@@ -268,7 +268,7 @@ static void take_state(struct recoveries *all, struct running *at, struct recove
     free(old);
 }
 
-/* Whoever works through it knows better than what was written down before. */
+/* The node that runs it has a newer state than the stored one. */
 static void take_news(struct recoveries *all, struct recovery_news *n)
 {
     pthread_mutex_lock(&all->lock);
@@ -308,8 +308,7 @@ static bool any_running(const struct recoveries *all)
 
 static void wait_tick(struct recoveries *all)
 {
-    int64_t at_ms =
-        env_mono_ms(env_real()) + RECOVERY_TICK_MS; /* what the condition's clock says */
+    int64_t at_ms = env_mono_ms(env_real()) + RECOVERY_TICK_MS; /* by the condition's clock */
     struct timespec until = {.tv_sec = (time_t)(at_ms / 1000),
                              .tv_nsec = (long)(at_ms % 1000) * 1000000};
     int result = 0;

@@ -27,7 +27,7 @@ struct running {
     bool is_gone; /* another node has removed it: this thread unlinks it soon */
 };
 
-/* What another node has left of one. */
+/* A recovery that another node has changed. */
 struct recovery_news {
     struct recovery_news *next;
     char id[RECOVERY_ID_BYTES];
@@ -50,6 +50,6 @@ struct recoveries {
     bool mine, started, stopping;
 };
 
-/* Resends what the recovery's rate and the lanes have room for by now. On the recoveries' thread;
- * waits for the store and for delivery. */
+/* Resends as many as the rate and the lanes allow now. On the recoveries' thread; waits for the
+ * store and for delivery. */
 void recovery_tick(struct recoveries *all, struct running *at);

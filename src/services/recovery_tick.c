@@ -1,5 +1,5 @@
-/* Resends what one recovery may in one tick: its parts take turns, one callback each, while their
- * lanes have room and the rate allows. A lane that is suspended or paused gets one now and then. */
+/* Resends for one recovery in one tick: its parts take turns, one callback each, while their lanes
+ * have room and the rate allows. A suspended or paused lane gets one now and then. */
 #include "services/recovery_state.h"
 
 #include "base/alloc.h"
@@ -7,9 +7,9 @@
 #include <stdlib.h>
 
 #define PAGE_ROWS 200
-#define LANE_ROOM 16            /* besides its window: how many may wait in a lane */
-#define CLOCKS_DIFFER_MS 5000   /* of two nodes */
-#define LANE_SHUT_EVERY_MS 5000 /* one for a lane that is suspended or paused, of each recovery */
+#define LANE_ROOM 16            /* callbacks that may wait in a lane besides its window */
+#define CLOCKS_DIFFER_MS 5000   /* between two nodes */
+#define LANE_SHUT_EVERY_MS 5000 /* between two for a suspended or paused lane, per recovery */
 
 static bool read_page(struct recoveries *all, const struct recovery *r,
                       const struct recovery_part *part, struct part_page *page)
@@ -36,10 +36,10 @@ static bool read_page(struct recoveries *all, const struct recovery *r,
     return page->there;
 }
 
-/* True: it was delivered after the recovery had been requested, by its own retry or by this very
- * recovery. Attempts that are no longer kept were made long before. What is dated later than now
- * was dated by a clock that was ahead, so nobody knows: one attempt too many does less harm than
- * one that was asked for and is left out. */
+/* True: it was delivered after the recovery was requested, by its own retry or by this recovery.
+ * Attempts that are no longer kept were made long before. An attempt dated later than now was dated
+ * by a clock that was ahead, so its time is unknown: then an extra attempt does less harm than a
+ * missing one. */
 static bool is_delivered_since(const struct recovery *r, const struct callback_row *row,
                                int64_t now_ms)
 {
@@ -50,7 +50,7 @@ static bool is_delivered_since(const struct recovery *r, const struct callback_r
     return ended_ms >= r->created_ms && ended_ms <= now_ms + CLOCKS_DIFFER_MS;
 }
 
-/* Past a callback. */
+/* Moves the position past a callback. */
 static void step(struct running *at, size_t i, const struct callback_row *row)
 {
     at->r.parts[i].after_event_no = row->event.event_no;
@@ -83,13 +83,13 @@ static const struct callback_row *next_row(struct recoveries *all, struct runnin
     return NULL;
 }
 
-/* How many more a lane may be given in this tick; asked once a tick. */
+/* How many more callbacks a lane may get in this tick; asked once per tick. */
 struct lane_room {
     lane_no lane;
     int64_t room;
 };
 
-/* Where a part was before one of its callbacks was taken. */
+/* A part's position before a callback was taken. */
 struct place {
     size_t part;
     enum callback_state state;
@@ -118,7 +118,8 @@ static int64_t ask_room(struct tick *t, lane_no lane)
         int64_t room = LANE_ROOM + (int64_t)h->window - h->waiting_in_ram;
         return room > 0 ? room : 0;
     }
-    /* A resend is tried at once, suspended or not: it must not come before the lane's own time. */
+    /* A resend is tried at once, even on a suspended lane: it must not come before the lane's own
+     * time. */
     int64_t now_ms = env_mono_ms(t->all->env);
     if (h->next_try_ms > env_wall_ms(t->all->env) ||
         now_ms - t->at->shut_mono_ms < LANE_SHUT_EVERY_MS)
@@ -137,7 +138,7 @@ static struct lane_room *room_of(struct tick *t, lane_no lane)
     return &t->lanes[t->lane_count - 1];
 }
 
-/* Takes the part's next callback where its lane has room. */
+/* Takes the part's next callback if its lane has room. */
 static bool take_one(struct tick *t, size_t i)
 {
     struct running *at = t->at;
@@ -173,8 +174,9 @@ static void take_turns(struct tick *t)
     }
 }
 
-/* The store cannot take it now: the part is read again from there. What was resent behind it is in
- * another state by then, so it is not resent twice (a delivered one may be: one try more). */
+/* The store cannot take it now: reads the part again from there. Callbacks resent after that
+ * position have another state by then, so they are not resent twice (except delivered ones: one
+ * attempt more). */
 static void go_back(struct running *at, const struct place *to)
 {
     at->r.parts[to->part].state = to->state;
@@ -190,7 +192,7 @@ static void resend_all(struct tick *t)
     for (size_t i = 0; i < t->count; i++)
         waiter_wait(&t->all->waiter);
     for (size_t i = t->count; i-- > 0;) {
-        enum store_status status = t->resends[i].status; /* not found: no more in that state */
+        enum store_status status = t->resends[i].status; /* not found: it has left that state */
         resent += status == STORE_OK;
         purged += status == STORE_PURGED;
         erased += status == STORE_ERASED;
@@ -205,7 +207,7 @@ static void resend_all(struct tick *t)
     pthread_mutex_unlock(&t->all->lock);
 }
 
-/* What the rate allows by now; unused allowance is kept for two ticks at most. */
+/* The number that the rate allows now; unused allowance is kept for two ticks at most. */
 static size_t refill(struct recoveries *all, struct running *at)
 {
     int64_t now_ms = env_mono_ms(all->env), rate = at->r.rate_per_second;

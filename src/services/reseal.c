@@ -1,5 +1,5 @@
-/* The slices of reseal.h. A slice that the store does not take is tried again at the next step: an
- * entry stays marked until its new document is durable. */
+/* A slice that the store refuses is tried again at the next step: an entry stays marked until its
+ * new document is durable. */
 #include "services/reseal.h"
 
 #include "base/alloc.h"
@@ -18,7 +18,7 @@ struct reseal {
     struct people *people;
     struct task slice;
     int64_t done;        /* entries; the control thread's */
-    atomic_bool running; /* a slice is on its way */
+    atomic_bool running; /* a slice is posted */
     atomic_bool over;    /* nothing is left */
 };
 

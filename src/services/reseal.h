@@ -1,5 +1,5 @@
-/* Changing the master key online: with a second one configured, what is sealed under it is sealed
- * anew under the first, a few entries at a time between other changes. */
+/* Changes the master key online: secrets sealed under the second key are sealed again under the
+ * first, a few entries at a time between other changes. */
 #pragma once
 
 #include "accounts/changes.h"

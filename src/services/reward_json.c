@@ -1,4 +1,4 @@
-/* The JSON of a reward: for the interface and for the topic of Kafka that has the feed. */
+/* A reward's JSON, for the API and the Kafka topic of the feed. */
 #include "services/reward_json.h"
 
 #include "base/check.h"

@@ -5,6 +5,6 @@
 #include "store/store.h"
 #include "json/writer.h"
 
-/* The members that a callback has, too. with_partner: beside those of other partners. */
+/* The members that rewards and callbacks share. with_partner: for lists of several partners. */
 void reward_print_members(struct json_writer *w, struct directory *directory,
                           const struct callback_row *row, const struct app *app, bool with_partner);
