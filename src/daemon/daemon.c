@@ -39,7 +39,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define STOP_GRACE_MS 5000 /* for requests: the shortest TimeoutSeconds, and 2 s */
+#define STOP_GRACE_MS 5000 /* for requests: the least TimeoutSeconds plus 2 s */
 
 /* --- start ---------------------------------------------------------------------------------- */
 
@@ -53,7 +53,7 @@ static struct object_owners object_owners(const struct daemon *d)
                                   .operations = d->operations};
 }
 
-/* The key that this start has made opens nothing: it is the one that is missing. */
+/* The key file made by this start does not open the store's secrets: the right key is missing. */
 static void refuse_without_key(struct daemon *d, char **ret_why)
 {
     char *missing = master_key_missing(d->options.store_directory), *why = *ret_why;
@@ -447,8 +447,8 @@ static void stop_server_on_loop(struct task *task)
     listener_refuse(thread->daemon->listen_fd, thread->daemon->options.inherited_fd);
 }
 
-/* No attempt begins while the last requests are answered, so that the longest of them bounds the
- * whole. False: the store failed meanwhile, so outcomes may not be durable. */
+/* No attempt starts while the last requests are answered, so the longest request bounds the time.
+ * False: the store failed meanwhile, so outcomes may not be durable. */
 static bool stop_in_order(struct daemon *d)
 {
     watch_free(d->watch);
@@ -473,7 +473,7 @@ static bool stop_in_order(struct daemon *d)
     recoveries_stop(d->recoveries);
     link_mail_stop(d->link_mail);
     store_watch(d->store, NULL);
-    control_free(d->control); /* before operations: its thread tells them of changes */
+    control_free(d->control); /* before operations: its thread reports changes to them */
     d->control = NULL;
     operations_stop(d->operations);
     reseal_free(d->reseal);
@@ -517,7 +517,7 @@ static void free_parts(struct daemon *d)
     rewards_feed_free(d->rewards_feed);
     if (d->store)
         store_close(d->store);
-    mailer_free(d->mailer); /* its thread may still be waking the loop of operations */
+    mailer_free(d->mailer); /* its thread may still wake the loop of operations */
     if (d->operations)
         operations_free(d->operations);
     link_mail_free(d->link_mail);
@@ -564,7 +564,7 @@ int daemon_run(struct daemon *d)
         store_look(d->store);
         if (store_get_refusal(d->store) == STORE_REFUSES_FAILED) {
             log_store_failed();
-            /* The disk is in doubt: nothing more may be written in an orderly way. */
+            /* The disk's state is unknown: nothing more may be written. */
             _exit(1);
         }
     }

@@ -1,7 +1,7 @@
-/* The daemon's life: what is started in which order, and stopped in the opposite one.
+/* The daemon's life cycle: the order of the start; the stop is the reverse.
  *
  * start: store (recovers) - accounts - loops with senders - delivery - servers - listening.
- * stop: no new connections, events and attempts - what runs ends - outcomes durable - store. */
+ * stop: no new connections, events and attempts - running ones end - outcomes durable - store. */
 #pragma once
 
 #include "api/api.h"
@@ -17,16 +17,17 @@ struct daemon;
 
 struct daemon_options {
     struct endpoint listen;
-    int inherited_fd; /* instead of it: a socket that listens already, the daemon's; 0: none */
+    int inherited_fd; /* used instead: an open listening socket, which the daemon then owns; 0: none
+                       */
     const char *tls_cert_file, *tls_key_file; /* both or none */
     const char *store_uri; /* postgresql://...; NULL: SQLite in store_directory */
     const char *store_directory;
-    /* Further clusters that accounts are split over, beside store_uri. */
+    /* Further clusters over which accounts are split, besides store_uri. */
     const char *const *cluster_uris;
     size_t cluster_count;
     const char *replica_uri; /* of PostgreSQL, for reports and the log; NULL: none */
     int64_t replica_lag_most_ms;
-    const char *node_name; /* of this process, where several share a database */
+    const char *node_name; /* of this process, if several share a database */
     struct store_retention retention;
     struct schedule schedule;
     struct destination_rules rules;
@@ -36,9 +37,9 @@ struct daemon_options {
     size_t trusted_proxy_count;
     const char *ca_file, *dns_server; /* NULL: the system's */
     const char *proxy;                /* NULL: none */
-    bool http2;                       /* offered to https receivers, taken from https clients */
+    bool http2;                       /* in both directions, over TLS */
     struct str public_url;            /* absent: none */
-    const char *sign_in_file;         /* of identity providers; NULL: none */
+    const char *sign_in_file;         /* names identity providers; NULL: none */
     const char *access_log;           /* a file, or "-"; NULL: none */
     bool access_log_probes;
     enum log_level log_level;
@@ -54,31 +55,30 @@ struct daemon_options {
     struct mailer_options mail;  /* url NULL: no e-mail is sent */
     int64_t operations_spacing_ms;
     int32_t daily_mail_minute;  /* of the day (UTC) */
-    struct bus_settings bus;    /* topics NULL: events come by HTTP alone */
+    struct bus_settings bus;    /* topics NULL: events come only by HTTP */
     int64_t disk_reserve_bytes; /* 0: by the disk's size */
     int64_t waiting_most;
     const char *version;
-    /* At SIGHUP, on the main thread: reads the options anew and gives them to daemon_reload. NULL:
-     * the same ones again. */
+    /* Called at SIGHUP on the main thread: reads the options again and calls daemon_reload. NULL:
+     * the options stay. */
     void (*reload)(void *context, struct daemon *daemon);
     void *reload_context;
 };
 
-/* Starts everything; the texts of the options must outlive it. NULL: *ret_why (malloc'ed) is one
- * clear line. */
+/* Starts everything. The options' texts must outlive it. NULL: *ret_why (malloc'ed) is one clear
+ * line. */
 MUST_CHECK struct daemon *daemon_start(const struct daemon_options *options, char **ret_why);
-/* While there is no user: a one-time link with which the first admin is made. False: somebody is
- * there. */
+/* A one-time link that makes the first admin. False: there is a user already. */
 MUST_CHECK bool daemon_offer_set_up(struct daemon *daemon, struct buf *ret_link);
 /* Runs until SIGTERM or SIGINT, then stops everything and frees it: 0, or 1 when the store failed
  * meanwhile. A store that fails earlier ends the process at once, with status 1. Signals must be
  * blocked in the caller before daemon_start: daemon_block_signals. */
 int daemon_run(struct daemon *daemon);
-/* Takes from `next` what a running daemon can take (reload.c). All of it or, with *ret_why,
- * nothing. The texts and lists of the former options are not used any more then. From
+/* Takes over from `next` what a running daemon can change (reload.c): all of it, or nothing, with
+ * *ret_why. Afterwards the former options' texts and lists are not used any more. Call it from
  * options.reload. */
 MUST_CHECK bool daemon_reload(struct daemon *daemon, const struct daemon_options *next,
                               char **ret_why);
 void daemon_block_signals(void);
-/* Whether SIGTERM or SIGINT waits to be taken. */
+/* True if SIGTERM or SIGINT is pending. */
 bool daemon_stop_asked(void);

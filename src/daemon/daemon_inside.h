@@ -11,7 +11,7 @@
 
 #define DAEMON_MAGIC 0xDAE30091u
 
-/* What each loop's thread runs with. */
+/* A loop's thread and what runs on it. */
 struct loop_thread {
     struct daemon *daemon;
     struct loop *loop;
@@ -40,8 +40,8 @@ struct daemon {
     struct delivery *delivery;
     struct mailer *mailer; /* NULL: no e-mail is sent */
     struct operations *operations;
-    struct bus *bus;                   /* NULL: events come by HTTP alone */
-    struct rewards_feed *rewards_feed; /* NULL: not written to Kafka */
+    struct bus *bus;                   /* NULL: events come only by HTTP */
+    struct rewards_feed *rewards_feed; /* NULL: rewards are not written to Kafka */
     struct api *api;
     struct watch *watch;
     struct watchdog *watchdog;
@@ -57,7 +57,7 @@ struct daemon {
     struct loop_thread *loop_threads;
     size_t loop_thread_count;
     struct peer_changes peer_changes;
-    const struct reload *reload; /* while one is handed to the loops */
-    struct waiter waiter;        /* the main thread's, one thing after the other */
+    const struct reload *reload; /* while the loops take it over */
+    struct waiter waiter;        /* the main thread's, for one wait at a time */
     struct task delivery_stopped;
 };

@@ -1,6 +1,6 @@
-/* Shares of the limit of open files. Without them, clients without a key that hold connections
- * could take every descriptor, and callbacks would find none (EMFILE). With them, clients meet the
- * bound of connections first, which closes those that only wait (http/room.c). */
+/* Divides the limit of open files. Without shares, clients without a key that hold connections
+ * could take every descriptor, and callbacks would get none (EMFILE). With them, clients first
+ * reach the bound of connections, which closes waiting ones (http/room.c). */
 #include "daemon/descriptors.h"
 
 #include "base/arithmetic.h"

@@ -1,4 +1,4 @@
-/* Opens what listens, or takes it over; see listener.h. */
+/* Opens the listening socket, or takes it over; see listener.h. */
 #include "daemon/listener.h"
 
 #include "base/alloc.h"

@@ -1,8 +1,8 @@
-/* One damaged session, user, key, recovery, notice or record of an Idempotency-Key must not keep
- * everybody's events out: it is left out, as if it had ended, and logged as an error. Without a
- * partner, app or client its events would be rejected for good, its callbacks lost and its number
- * given to another one, so that the start is refused where one of those cannot be read. An app's
- * secret that cannot be opened is such a case: the master key may be another one. */
+/* Loads the stored objects. A damaged session, user, key, recovery, notice or record of an
+ * Idempotency-Key must not keep all events out: it is left out, as if it had ended, and logged as
+ * an error. If a partner, app or client were left out, its events would be rejected for ever, its
+ * callbacks lost, and its number given to another one: so the start is refused. That includes an
+ * app's secret that cannot be opened, because the master key may be the wrong one. */
 #include "daemon/load_objects.h"
 
 #include "base/alloc.h"
@@ -11,7 +11,7 @@
 struct loading {
     const struct object_owners *owners;
     struct arena arena;
-    struct str why; /* of the refusal; absent: none */
+    struct str why; /* why the start is refused; absent: it is not */
 };
 
 static void log_left_out(enum object_kind kind, struct str id, struct str why)

@@ -1,4 +1,4 @@
-/* At start: every object that the store keeps, given to the part of the daemon that owns it. */
+/* At the start: gives each stored object to the part of the daemon that owns it. */
 #pragma once
 
 #include "daemon/object_owners.h"

@@ -1,5 +1,4 @@
-/* Where the master key comes from: POSTBACKD_MASTER_KEY, or a file made in the store's directory.
- */
+/* The source of the master key: POSTBACKD_MASTER_KEY, or a file in the store's directory. */
 #pragma once
 
 #include "accounts/vault.h"
@@ -9,12 +8,11 @@
 MUST_CHECK bool master_key_load(struct str given, struct str second, const char *directory,
                                 struct env *env, struct vault *ret_vault, char **ret_why);
 bool master_key_file_is_there(const char *directory);
-/* Logs that the key is in that file, beside the data. */
+/* Logs a warning that the key file is beside the data. */
 void master_key_file_warn(const char *directory);
-/* Why a store that has secrets cannot start without either; malloc'ed. */
+/* The message if a store with secrets has neither key nor file; malloc'ed. */
 char *master_key_missing(const char *directory);
-/* Of one that this start has made: it does not open what the store has. */
+/* Removes a key file that this start has made: it does not open the store's secrets. */
 void master_key_file_unmake(const char *directory);
-/* Whether the file of a store's directory, if it is there, holds a key; nothing is made. *ret_why
- * is malloc'ed. */
+/* False: the directory's key file exists but holds no key; *ret_why is malloc'ed. Makes nothing. */
 MUST_CHECK bool master_key_file_check(const char *directory, bool *ret_is_there, char **ret_why);

@@ -31,7 +31,8 @@ void notify_lane(struct operations *operations, const struct lane_notice *notice
     operations_tell(operations, &event);
     if (event.state == OPERATIONS_SUSPENDED)
         return;
-    event.topic = OPERATIONS_OF_DISABLED; /* callbacks wait without an end: the operator, too */
+    event.topic =
+        OPERATIONS_OF_DISABLED; /* callbacks wait without an end: the operator is told, too */
     operations_tell(operations, &event);
 }
 
@@ -48,7 +49,7 @@ void notify_certificate(struct operations *operations, const struct app *app, en
                                 });
 }
 
-/* One node tells: the one that has the app, and sends the message, too. */
+/* Only the node that has the app reports it and sends the message. */
 static bool on_client_certificate(void *context, const struct app *app, int64_t expires_ms,
                                   bool soon)
 {

@@ -1,4 +1,4 @@
-/* Which part owns which kind of object. */
+/* Passes each kind of object to its owner. */
 #include "daemon/object_owners.h"
 
 static bool give_account(struct accounts *accounts, enum object_moment moment, struct arena *arena,
@@ -52,7 +52,7 @@ bool object_give(const struct object_owners *owners, enum object_moment moment, 
     case OBJECT_IDEMPOTENCY_KEY:
         return idempotency_refresh(owners->idempotency, object->id, object->document);
     case OBJECT_AUDIT:
-    case OBJECT_MARK: break; /* a store does not give them out, unless its tables were changed */
+    case OBJECT_MARK: break; /* never read from a store, unless its tables were edited */
     }
     *ret_why = STR("entries of this kind are not read here: has something else written it?");
     return false;

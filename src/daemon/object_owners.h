@@ -1,4 +1,4 @@
-/* The parts of the daemon that own the objects which the store keeps. */
+/* The parts of the daemon that own stored objects. */
 #pragma once
 
 #include "accounts/changes.h"
@@ -17,12 +17,11 @@ struct object_owners {
 };
 
 enum object_moment {
-    OBJECT_AT_START, /* as the store has it; before any other thread runs */
-    OBJECT_CHANGED,  /* as another node has left it; document absent: it is gone. Control thread */
+    OBJECT_AT_START, /* as stored; before any other thread runs */
+    OBJECT_CHANGED,  /* changed by another node; document absent: deleted. Control thread */
 };
 
-/* Gives one object to its owner, which takes it in. On failure *ret_why is a sentence, static or in
- * the arena. */
+/* Passes one object to its owner. On failure *ret_why is a sentence, static or in the arena. */
 MUST_CHECK bool object_give(const struct object_owners *owners, enum object_moment moment,
                             struct arena *arena, const struct object_part *object,
                             struct str *ret_why);

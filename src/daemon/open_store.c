@@ -1,4 +1,4 @@
-/* Which store, and with what of the options. */
+/* Opens the store of the options. */
 #include "daemon/open_store.h"
 
 #include "accounts/directory.h"
@@ -29,8 +29,8 @@ static struct store *open_postgresql(const struct daemon_options *o, struct env 
                                 : postgresql_store_open(&options.each, ret_why);
 }
 
-/* Tests of the whole daemon set it, "BYTES,PAGES" or "BYTES,PAGES,MS", to see many segments,
- * checkpoints and passes of the scrub in seconds. */
+/* Tests of the whole daemon set it to "BYTES,PAGES" or "BYTES,PAGES,MS", to see many segments,
+ * checkpoints and scrubs in seconds. */
 static void read_test_sizes(struct sqlite_store_options *options)
 {
     const char *text = getenv("POSTBACKD_TEST_SIZES");

@@ -1,5 +1,5 @@
-/* Opens the store that the options name. The directory tells it the cluster of each account from
- * then on. NULL: *ret_why (malloc'ed) says why, in one line. */
+/* Opens the store of the options. The directory will tell it each account's cluster. NULL: *ret_why
+ * (malloc'ed) is one line. */
 #pragma once
 
 #include "daemon/daemon.h"

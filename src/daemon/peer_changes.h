@@ -1,4 +1,4 @@
-/* Changes by other nodes on the same store, passed on to the parts of this one. */
+/* Passes changes by other nodes on the same store to the parts of this daemon. */
 #pragma once
 
 #include "daemon/object_owners.h"
@@ -8,14 +8,14 @@
 struct peer_changes {
     struct store_watcher watcher;
     struct api *api;
-    struct executor *executor; /* a loop's */
+    struct executor *executor; /* of a loop */
     struct object_owners owners;
     struct delivery *delivery;
     struct control *control;
 };
 
-/* Until store_watch with another. */
+/* Watches the store until store_watch is called with another watcher. */
 void peer_changes_watch(struct peer_changes *e, struct store *store);
-/* Takes in one object; on the control thread. */
+/* Takes over one object; on the control thread. */
 void peer_changes_refresh(struct peer_changes *e, struct arena *arena,
                           const struct object_part *object);

@@ -1,7 +1,7 @@
-/* Applies changed settings at SIGHUP, all or none: what may fail is made first, then each thread
- * gets its part, then the old parts are freed. Which settings: OPTION_IS_RELOADED
+/* Applies changed settings at SIGHUP, all or none: first everything that may fail is made, then
+ * each thread gets its part, then the old parts are freed. Which settings: OPTION_IS_RELOADED
  * (cli/option_table.c). The control thread and the mailer may be busy for long: they get copies,
- * and nothing waits. */
+ * and nothing waits for them. */
 #include "daemon/daemon_inside.h"
 
 #include "base/alloc.h"
@@ -14,12 +14,12 @@
 
 #include <stdlib.h>
 
-/* What is made of files, and may fail. */
+/* Made from files, which may fail. */
 struct reload {
     struct ssl_ctx_st *tls; /* the listener's */
     struct access_log *access_log;
     struct providers providers;
-    bool has_rules, has_authorities; /* to be handed over */
+    bool has_rules, has_authorities; /* to be passed on */
     struct tls_authorities *authorities;
     struct ssl_ctx_st *client_tls; /* of the authorities */
 };
@@ -54,7 +54,7 @@ static bool make_tls(const struct daemon *d, const struct daemon_options *next, 
     return !d->tls || r->tls;
 }
 
-/* The same file may have a new content; the system's authorities are those of the start. */
+/* The same file may have new content; the system's authorities are read only at the start. */
 static bool make_authorities(const struct daemon *d, const struct daemon_options *next,
                              struct reload *r, char **ret_why)
 {
@@ -66,7 +66,7 @@ static bool make_authorities(const struct daemon *d, const struct daemon_options
     return r->client_tls;
 }
 
-/* The one there is where it has the same path: that one is opened anew. */
+/* The present log if it has the same path: then the file is opened again. */
 static bool make_access_log(const struct daemon *d, const struct daemon_options *next,
                             struct reload *r, char **ret_why)
 {
@@ -185,7 +185,7 @@ static void reload_accounts(struct daemon *d)
     control_post(d->control, &change->task);
 }
 
-/* A purge begins at once where a period changes: not where none does. */
+/* A changed period starts a purge at once: so it is set only if it has changed. */
 static void reload_store(struct daemon *d, const struct daemon_options *next)
 {
     const struct daemon_options *o = &d->options;

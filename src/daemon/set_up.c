@@ -1,6 +1,5 @@
-/* The link with which the first admin is made: where the outside reaches the page, or what the
- * listening socket is bound to. The token stands behind '#', which no client sends to a server: no
- * log on the way has it. */
+/* The link that makes the first admin, at --public-url or the address of the listening socket. The
+ * token is behind '#', which clients never send: so no log on the way contains it. */
 #include "daemon/daemon_inside.h"
 #include "daemon/listener.h"
 #include "people/people.h"

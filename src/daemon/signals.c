@@ -16,7 +16,7 @@ void daemon_block_signals(void)
     sigaddset(&set, SIGHUP);
     pthread_sigmask(SIG_BLOCK, &set, NULL);
     signal(SIGPIPE, SIG_IGN);
-    signal(SIGUSR1, SIG_IGN); /* of other servers, it opens the logs anew: here SIGHUP does */
+    signal(SIGUSR1, SIG_IGN); /* other servers reopen their logs; here SIGHUP does */
     signal(SIGUSR2, SIG_IGN);
 }
 

@@ -1,5 +1,6 @@
-/* The signals that mean something to the daemon; blocked everywhere, taken by the main thread. */
+/* The signals that the daemon handles: blocked everywhere, taken by the main thread. */
 #pragma once
 
-/* Waits for one; 0 every quarter of a second, to look at the store. */
+/* Waits for a signal. 0: a quarter of a second has passed, so that the caller can look at the
+ * store. */
 int signals_next(void);

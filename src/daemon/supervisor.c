@@ -19,7 +19,7 @@
 #define WATCHDOG_MAGIC 0x3A7C4D06u
 #define FIRST_FD 3 /* SD_LISTEN_FDS_START */
 
-/* A decimal number of the environment; 0 where there is none. */
+/* A decimal number from the environment; 0: none. */
 static int64_t number_of(const char *name)
 {
     uint64_t n;
@@ -65,7 +65,7 @@ void supervisor_tell(const char *state)
 void supervisor_tell_reloading(struct env *env)
 {
     char state[80];
-    /* Rounded up: one that is earlier than the request would not be taken as its answer. */
+    /* Rounded up: systemd ignores a time before its request. */
     snprintf(state, sizeof state, "RELOADING=1\nMONOTONIC_USEC=%lld",
              (long long)(env_mono_ms(env) + 1) * 1000);
     supervisor_tell(state);
@@ -75,7 +75,7 @@ void supervisor_tell_reloading(struct env *env)
 
 struct watchdog {
     uint32_t magic;
-    size_t count, at; /* loops, and which one the round has come to */
+    size_t count, at; /* loops, and the round's present one */
     int64_t every_ms;
     bool under_way, ending;
     struct timer next_round;
@@ -140,7 +140,7 @@ struct watchdog *watchdog_start(struct loop *const *loops, size_t count)
     w->magic = WATCHDOG_MAGIC;
     w->count = count;
     memcpy(w->loops, loops, count * sizeof(struct loop *));
-    w->every_ms = micros / 3000 + 1; /* a third: one that is late is no reason to be killed */
+    w->every_ms = micros / 3000 + 1; /* a third, so that one late report does not end the process */
     w->next_round.fire = begin_round;
     w->round.run = take_turn;
     w->end.run = end_on_loop;

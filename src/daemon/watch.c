@@ -25,11 +25,11 @@ struct watch {
     struct directory *directory;
     struct waiter answered;
     int64_t wall_less_mono_ms;
-    bool is_impossible; /* the clock's time, and that is logged */
+    bool is_impossible; /* the clock's time is impossible, and that is logged */
     int64_t clients_due_mono_ms;
-    bool is_checking_clients; /* one partner after the other */
-    uint32_t checked_no;      /* partners from this account number on are done; 0: none is */
-    bool has_asked;           /* `report` is under way */
+    bool is_checking_clients; /* partners are being checked one by one */
+    uint32_t checked_no; /* partners with this account number or a higher one are done; 0: none */
+    bool has_asked;      /* `report` is under way */
     struct report_query report;
     int64_t tidy_due_mono_ms;
 };
@@ -55,7 +55,7 @@ bool watch_clock_is_possible(char **ret_why)
     return false;
 }
 
-/* The kernel knows whether somebody keeps its clock in step (adjtimex(2)). */
+/* The kernel knows whether the clock is synchronized (adjtimex(2)). */
 static void warn_unsynchronized(void)
 {
     struct timex t = {0};
@@ -102,7 +102,7 @@ static void look_at_clock(struct watch *w)
         log_error("clock_impossible", LOG_C("reason", why),
                   LOG_C("effect", "the nearer of the two times is taken for now"));
     free(why);
-    if (was_impossible && w->is_impossible) { /* the bound, which does not go on */
+    if (was_impossible && w->is_impossible) { /* both are the bound, which stands still */
         w->wall_less_mono_ms = now;
         return;
     }
@@ -164,7 +164,7 @@ static void ask_report(struct watch *w)
     store_report(w->store, &w->report);
 }
 
-/* A partner whose cluster is away is asked about again in an hour. */
+/* A partner whose cluster is unavailable is asked about again in an hour. */
 static void take_report(struct watch *w)
 {
     struct report_query *q = &w->report;
@@ -177,7 +177,7 @@ static void take_report(struct watch *w)
     q->rows = NULL;
 }
 
-/* Nothing is waited for: the main thread must see its signals while a database is away. */
+/* Waits for nothing: the main thread must handle signals while a database is unavailable. */
 static void check_clients(struct watch *w)
 {
     struct partner *partner;

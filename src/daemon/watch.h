@@ -15,7 +15,7 @@ struct watch;
 MUST_CHECK bool watch_clock_is_possible(char **ret_why);
 
 struct watch *watch_new(struct env *env, struct store *store, struct directory *directory);
-void watch_look(struct watch *watch); /* often; it knows by itself what is due */
+void watch_look(struct watch *watch); /* call it often; it checks what is due */
 void watch_free(struct watch *watch);
 
 /* The first of the rows' clients, from client_no `after` on, that has survey conversions and no

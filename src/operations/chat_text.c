@@ -1,14 +1,14 @@
-/* A message as a chat's incoming webhook takes it: the text of the mail, as JSON. The names in it
- * are a partner's own words, so none may be read as markup, nor call people. */
+/* Prints a message for a chat's incoming webhook: the mail's text, as JSON. It contains names that
+ * a partner has chosen, so nothing in it may be read as markup or mention people. */
 #include "operations/notice.h"
 
 #include "json/writer.h"
 
-#define DISCORD_BYTES_MOST 2000 /* it counts characters, of which there are never more */
+#define DISCORD_BYTES_MOST 2000 /* it counts characters, which are never more than bytes */
 #define LINK_BYTES_MOST 1000
 
-/* Slack finds links and mentions by these three. Its limit is 40,000 characters; an URL of 2,048 is
- * the longest part. */
+/* Slack finds links and mentions by these three characters. Its limit is 40,000 characters; a URL
+ * of 2,048 is the longest part. */
 static void add_slack(struct buf *to, struct str text)
 {
     for (size_t i = 0; i < text.n; i++) {
@@ -37,7 +37,7 @@ static void print_slack(struct json_writer *w, struct str text, struct str link)
     buf_free(&escaped);
 }
 
-/* Within a block of code nothing is markup but the ` that ends it. */
+/* In a code block only the ` that ends it is markup. */
 static void print_discord(struct json_writer *w, struct str text, struct str link)
 {
     struct buf content = {0}, end = {0};

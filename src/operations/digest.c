@@ -1,11 +1,9 @@
-/* Several messages to one address go as one mail. The first is sent at once; what follows within
- * the spacing, or over MAILS_MOST in an hour, waits, and is then one mail that lists them.
- *
- * Each message stays a notice of its own in the store; a sent mail settles all of its notices.
- * After a crash the mail is made again, with the same Message-ID if it has the same notices.
- *
- * A person who has chosen one mail a day gets it at that time (people_mail.c), even if it has only
- * one message. */
+/* Joins several messages to one address into one mail. The first is sent at once; further ones
+ * within the spacing, or beyond MAILS_MOST in an hour, wait and are then one mail that lists them.
+ * Each message keeps a notice of its own in the store; sending the mail settles all of them. After
+ * a crash the mail is made again, with the same Message-ID if it has the same notices. A person who
+ * has chosen one mail a day gets it at that time (people_mail.c), even if it has only one
+ * message. */
 #include "operations/recipient.h"
 #include "operations/running.h"
 
@@ -15,7 +13,7 @@
 #define MAILS_MOST 20
 #define DIGEST_MOST 100
 
-/* Those of one mail have begun at the same time. Adds the time to `mails` unless it is there. */
+/* Notices of one mail have the same begin. Adds the time to `mails` if it is new. */
 static int add_mail(int64_t mails[MAILS_MOST], int count, int64_t sent_ms)
 {
     for (int i = 0; i < count; i++)
@@ -25,8 +23,8 @@ static int add_mail(int64_t mails[MAILS_MOST], int count, int64_t sent_ms)
     return count + 1;
 }
 
-/* Repetitions do not wait, nor do they count; nor does a mail count whose messages were all given
- * up for later ones meanwhile. */
+/* Repetitions do not wait, and do not count. A mail does not count either if later messages have
+ * replaced all of its messages. */
 int64_t digest_wait_ms(const struct operations *o, const struct notice *as)
 {
     int64_t now = loop_mono_ms(o->loop), last = INT64_MIN / 2, first = now, mails[MAILS_MOST];
@@ -61,7 +59,7 @@ bool digest_is_gathering(const struct operations *o, const struct notice *as)
     return false;
 }
 
-/* What is no longer so, and was not seen, is withdrawn instead. */
+/* False for an outdated message that was never sent: it is withdrawn. */
 static bool can_go_with(const struct notice *n, const struct notice *as, int64_t now)
 {
     return n != as && n->step == NOTICE_READY && !n->saving && recipient_is_same(n, as) &&
@@ -72,7 +70,7 @@ static bool can_go_with(const struct notice *n, const struct notice *as, int64_t
 static void print_digest(struct notice *n, int count, bool is_daily, struct str public_url)
 {
     struct buf end = {0};
-    uint64_t ids = 0; /* in whatever order */
+    uint64_t ids = 0; /* independent of the order */
     struct str first = buf_str(&n->body);
     first = str_cut(&first, '\n');
     if (public_url.p)
@@ -85,7 +83,7 @@ static void print_digest(struct notice *n, int count, bool is_daily, struct str 
     for (const struct notice *each = n; each; each = each->with) {
         struct str body = buf_str(&each->body);
         if (end.n && body.n > end.n && memcmp(body.p + body.n - end.n, end.p, end.n) == 0)
-            body.n -= end.n; /* said once */
+            body.n -= end.n; /* printed once */
         buf_printf(&n->digest, "%.*s\n\n", STR_ARG(body));
         ids += hash_fast(each->id, strlen(each->id));
     }

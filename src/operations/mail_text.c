@@ -1,5 +1,5 @@
-/* Writes every message as a mail: the subject, a line, then the text. The webhook's JSON of the
- * same message: notice.c. */
+/* Prints every message as a mail: a line with the subject, then the text. The webhook's JSON:
+ * notice.c. */
 #include "operations/notice.h"
 
 #include "base/plain_text.h"

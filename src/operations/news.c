@@ -1,5 +1,5 @@
-/* How the thread of operations learns of endpoints: from this process' lanes, from other nodes by
- * way of the store, and at the start from the store alone. */
+/* How the thread of operations learns of changes: from this process's lanes, from other nodes
+ * through the store, and at the start from the store alone. */
 #include "operations/recipient.h"
 #include "operations/running.h"
 
@@ -35,7 +35,7 @@ struct notice *operations_find(const struct operations *o, const struct operatio
 
 bool notice_is_limited(const struct notice *n)
 {
-    /* Of statements there is one of an account; people_mail.c has a limit of its own. */
+    /* An account has only one notice of statements; people_mail.c has its own limit. */
     return topic_of(n->topic)->subject != SUBJECT_ACCOUNT && n->channel != OPERATIONS_TO_PERSON;
 }
 
@@ -57,7 +57,7 @@ void notice_take(struct notice *n, const struct operations_event *e)
     }
     if (n->month < e->month) {
         n->month = e->month;
-        n->told = OPERATIONS_WELL; /* of that month nothing */
+        n->told = OPERATIONS_WELL; /* nothing was sent about that month */
     }
     if (e->expires_ms || topic_of(e->topic)->subject == SUBJECT_APP)
         n->expires_ms = e->expires_ms;
@@ -112,7 +112,7 @@ void operations_tell(struct operations *o, const struct operations_event *event)
     if (event->state == OPERATIONS_WELL && atomic_load(&o->known) == 0)
         return;
     if (event->state != OPERATIONS_WELL)
-        atomic_fetch_add(&o->known, 1); /* so that news of its recovery is not dropped */
+        atomic_fetch_add(&o->known, 1); /* so that an event about its recovery is not dropped */
     struct endpoint_news *news = xcalloc(1, sizeof *news);
     news->task.run = news_came;
     news->operations = o;
@@ -127,7 +127,7 @@ void operations_tell(struct operations *o, const struct operations_event *event)
 /* --- other nodes -------------------------------------------------------------------------------
  */
 
-/* The spacing goes on as if there had been no restart, at most from now. */
+/* The spacing continues as without a restart, but at most from now on. */
 static void begin_step(struct notice *n)
 {
     struct operations *o = n->operations;
@@ -141,20 +141,20 @@ static void begin_step(struct notice *n)
     n->first_mono_ms = mono_ms - (tried_ms < most_ms ? tried_ms : most_ms);
     n->may_have_arrived = n->id[0];
     n->step = n->id[0] ? NOTICE_READY : n->is != n->told ? NOTICE_OWED : NOTICE_IDLE;
-    /* A person's choice is perhaps not loaded yet: people_mail.c says when, at its next look. */
+    /* A person's choice may not be loaded yet: people_mail.c sets the time at its next check. */
     n->due_mono_ms = mono_ms;
     if (n->step == NOTICE_OWED)
         n->due_mono_ms += n->channel == OPERATIONS_TO_PERSON ? UNTIL_LOOK_MS : notice_wait_ms(n);
 }
 
-/* What is under way here knows better. */
+/* Then this node's state is newer. */
 static bool is_under_way(const struct notice *n)
 {
     return n->saving || (n->step != NOTICE_IDLE && notice_is_ours(n));
 }
 
-/* Who has news and who sends need not be one node: the news may be older than what was sent since,
- * which whoever has sent it knows. */
+/* One node may see the change and another send the message: the stored state may be older than the
+ * last message, which its sender knows. */
 static void keep_told(struct notice *left, const struct notice *known)
 {
     if (known->sent_ms <= left->sent_ms || left->channel == OPERATIONS_TO_PEOPLE)
@@ -164,7 +164,7 @@ static void keep_told(struct notice *left, const struct notice *known)
     left->owed_ms = env_wall_ms(left->operations->options.env);
 }
 
-/* A node has news of its own listener while this one sends a message about it. */
+/* A node reports on its own listener while this one sends a message about it. */
 static void take_news_of_node(struct notice *n, const struct notice *left)
 {
     if (!n->node[0] || n->is == left->is)

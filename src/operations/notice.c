@@ -1,6 +1,6 @@
-/* The two JSON texts of a notice: the document for the store, and the body of the webhook. The text
- * of the mail: mail_text.c. A message's bytes are fixed before it is first sent: each repetition
- * says the same under the same id. */
+/* The two JSON texts of a notice: the document for the store, and the body of the webhook. The
+ * mail's text: mail_text.c. A message's bytes are fixed before it is first sent, so that each
+ * repetition is the same under the same id. */
 #include "operations/running.h"
 
 #include "base/alloc.h"
@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define NODE_KEPT_MS (30 * DAY_MS) /* behind the day it expired */
+#define NODE_KEPT_MS (30 * DAY_MS) /* after its expiry */
 
 void notice_name(const struct notice *as, enum operations_channel channel, uint32_t user_no,
                  char ret[NOTICE_OBJECT_BYTES])
@@ -170,7 +170,7 @@ static void read_text(const struct json *object, const char *name, char *to, siz
     to[m->text.n] = '\0';
 }
 
-/* Nothing told yet is WELL, of any topic. */
+/* WELL, without a message yet, exists in every topic. */
 static bool is_ever(enum operations_topic topic, enum operations_state state)
 {
     return state == OPERATIONS_WELL || notice_type(topic, state);
@@ -207,7 +207,7 @@ static bool read_members(struct notice *n, const struct json *object)
             (enum request_format)json_member_int(object, "Format", 0, REQUEST_FORMAT_LAST, &good);
     n->error_ms = json_member_int(object, "ErrorAt", 0, INT64_MAX, &good);
     n->owed_ms = json_member_int(object, "Owed", 0, INT64_MAX, &good);
-    if (json_member(object, "Sent")) /* written since there are limits over restarts */
+    if (json_member(object, "Sent")) /* written by a version that limits across restarts */
         n->sent_ms = json_member_int(object, "Sent", 0, INT64_MAX, &good);
     read_text(object, "Detail", n->detail, sizeof n->detail, &good);
     if (json_member(object, "Node"))
@@ -264,7 +264,7 @@ static void print_error(struct json_writer *w, const struct notice *n, const str
     json_end_object(w);
 }
 
-/* The same again where two nodes tell of one month, each before it knows of the other. */
+/* The same key if two nodes report the same month before either knows of the other. */
 static void make_statement_key(const struct notice *n, uint8_t ret[16])
 {
     const int64_t parts[] = {n->account_no, n->month, n->channel, n->user_no};

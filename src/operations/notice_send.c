@@ -1,4 +1,4 @@
-/* Sends the message of a notice, by webhook or by mail, and says how it ended. */
+/* Sends the message of a notice, by webhook or mail, and handles the result. */
 #include "operations/recipient.h"
 #include "operations/running.h"
 
@@ -11,7 +11,7 @@
 #define TIMEOUT_MS 10000
 #define CONNECT_TIMEOUT_MS 5000
 
-/* After tries that failed. */
+/* The wait after failed tries. */
 static int64_t wait_after(int32_t tries)
 {
     static const int64_t steps[] = {5000, 30000, 120000, 600000, 1800000};
@@ -19,11 +19,11 @@ static int64_t wait_after(int32_t tries)
     return at < ARRAY_LEN(steps) ? steps[at] : HOUR_MS;
 }
 
-/* How a message that was sent has ended. */
+/* The result of sending a message. */
 struct message_end {
     bool good;
     const char *class, *detail; /* for the log */
-    int64_t retry_after_ms;     /* 0: not asked for */
+    int64_t retry_after_ms;     /* 0: none */
 };
 
 static void log_end(const char *event, const struct notice *n, const struct message_end *why)
@@ -45,13 +45,13 @@ static void message_ended(struct notice *n, const struct message_end *end)
     struct operations *o = n->operations;
     n->step = NOTICE_READY;
     if (n->is_unlinked) {
-        notice_free(n); /* another node says how it goes on */
+        notice_free(n); /* another node has taken over */
     } else if (end->good) {
         atomic_fetch_add(&o->sent, 1);
         log_end("operations_message_sent", n, end);
         notice_end_message(n);
     } else if (o->stopping) {
-        /* it is owed after the next start */
+        /* the message is owed again after the next start */
     } else if (loop_mono_ms(o->loop) - n->first_mono_ms >= NOTICE_GIVE_UP_MS) {
         atomic_fetch_add(&o->given_up, 1);
         log_end("operations_message_given_up", n, end);
@@ -95,7 +95,7 @@ static void mailed(struct task *task)
         message_ended(with, &end);
     }
     n->with = NULL;
-    message_ended(n, &end); /* the last one: it has the sentence */
+    message_ended(n, &end); /* last, because it owns the sentence */
 }
 
 static void begin_try(struct notice *n)
@@ -170,7 +170,7 @@ static void send_message(struct notice *n)
     explicit_bzero(&to, sizeof to);
 }
 
-/* One that hangs holds one seat. */
+/* A recipient that hangs occupies one seat only. */
 static bool is_recipient_busy(const struct operations *o, const struct notice *as)
 {
     for (const struct notice *n = o->notices; n; n = n->next)
@@ -179,7 +179,7 @@ static bool is_recipient_busy(const struct operations *o, const struct notice *a
     return false;
 }
 
-/* Nobody has seen the message, and it says what is no longer so. */
+/* The message was never sent, and is outdated. */
 static void withdraw(struct notice *n)
 {
     n->step = NOTICE_IDLE;

@@ -17,7 +17,7 @@
 
 #define TICK_MS 200
 #define BUSY_MS 5000
-#define OTHERS_MS 1000 /* how often to look whether what another node owed is ours by now */
+#define OTHERS_MS 1000 /* how often to check for messages taken over from another node */
 
 static int64_t now_mono(const struct operations *o)
 {
@@ -53,7 +53,7 @@ void operations_end_when_quiet(struct operations *o)
 
 static void saved(struct task *task);
 
-/* How long one that is well still matters after its last message. */
+/* How long a healthy notice is kept after its last message. */
 static int64_t keep_ms(const struct notice *n)
 {
     int64_t spacing_ms = n->operations->options.spacing_ms;
@@ -102,7 +102,7 @@ void operations_unlink(struct operations *o, struct notice **at)
         notice_free(n);
 }
 
-/* In the store first, by the node that sends what it owes. */
+/* Deletes healthy notices, in the store first, on the node that sends their messages. */
 static void forget_what_is_well(struct operations *o)
 {
     for (struct notice **at = &o->notices; *at;) {
@@ -124,9 +124,9 @@ void notice_consider(struct notice *n)
 {
     struct operations *o = n->operations;
     if (n->step == NOTICE_READY && !n->may_have_arrived)
-        operations_set_due(o, n, 0); /* notice_try looks whether it still holds */
+        operations_set_due(o, n, 0); /* notice_try checks whether it is still true */
     if (n->step != NOTICE_IDLE && n->step != NOTICE_OWED)
-        return; /* looked at again when the message under way has ended */
+        return; /* considered again when the message under way has ended */
     if (n->channel == OPERATIONS_TO_PEOPLE) {
         n->told = n->is;
         n->last_mono_ms = now_mono(o);
@@ -152,7 +152,7 @@ void notice_end_message(struct notice *n)
     notice_consider(n);
 }
 
-/* What is owed gets its text, and goes to the disk. */
+/* Makes the text of an owed message and stores it. */
 static void compose(struct notice *n)
 {
     struct operations *o = n->operations;
@@ -214,7 +214,7 @@ static void saved(struct task *task)
 {
     struct notice *n = CONTAINER_OF(task, struct notice, change.done);
     struct operations *o = n->operations;
-    /* One that the database refuses goes out all the same; a restart may forget it. */
+    /* A message that the database refuses is sent all the same; a restart may forget it. */
     bool good = n->change.status == STORE_OK || n->change.status == STORE_NOT_FOUND ||
                 n->change.status == STORE_REFUSED;
     n->saving = false;
@@ -342,7 +342,7 @@ static void stop_on_loop(struct task *task)
     loop_timer_clear(o->loop, &o->people_timer);
     for (struct notice *n = o->notices; n; n = n->next)
         if (n->step == NOTICE_SENDING && n->channel == OPERATIONS_BY_WEBHOOK)
-            notice_cancel_sending(n); /* a mail under way ends soon: mailer_abort */
+            notice_cancel_sending(n); /* mailer_abort ends a mail under way soon */
     operations_end_when_quiet(o);
 }
 

@@ -28,16 +28,17 @@
 #define OPERATIONS_SPACING_MS (5 * 60 * 1000)
 #define OPERATIONS_GIVE_UP_HOURS 24
 
-/* What is told of; stored: append only. Each topic has its own spacing and its own news. */
+/* Topics of messages; stored: append only. Each topic has its own spacing. */
 enum operations_topic {
     OPERATIONS_OF_HEALTH = 0,
     OPERATIONS_OF_CERTIFICATE = 1,
-    OPERATIONS_OF_BOOKS = 2,    /* the operator's: account, app and kind are 0 */
-    OPERATIONS_OF_DISABLED = 3, /* the operator's: an endpoint that 410s have disabled */
-    OPERATIONS_OF_LISTENER = 4, /* the operator's: the listener's certificate of a node; as books */
-    OPERATIONS_OF_STATEMENT = 5,                    /* of an account: app and kind are 0 */
-    OPERATIONS_OF_CLIENT_CERTIFICATE = 6,           /* the one that an app shows: kind is 0 */
-    OPERATIONS_OF_CLIENT_CERTIFICATE_OPERATORS = 7, /* the same, told to the operator */
+    OPERATIONS_OF_BOOKS = 2,    /* for the operator: account, app and kind are 0 */
+    OPERATIONS_OF_DISABLED = 3, /* for the operator: 410s have disabled an endpoint */
+    OPERATIONS_OF_LISTENER =
+        4, /* for the operator: the certificate of a node's listener; numbers as for books */
+    OPERATIONS_OF_STATEMENT = 5,          /* of an account: app and kind are 0 */
+    OPERATIONS_OF_CLIENT_CERTIFICATE = 6, /* the certificate that an app presents: kind is 0 */
+    OPERATIONS_OF_CLIENT_CERTIFICATE_OPERATORS = 7, /* the same, for the operator */
 };
 #define OPERATIONS_TOPICS 8
 enum operations_state {
@@ -50,15 +51,15 @@ enum operations_state {
 };
 #define OPERATIONS_STATES 6
 
-/* How a message goes; stored: append only. */
+/* How a message is sent; stored: append only. */
 enum operations_channel {
     OPERATIONS_BY_WEBHOOK = 0,
     OPERATIONS_BY_MAIL = 1,
-    OPERATIONS_TO_PEOPLE = 2, /* nothing is sent: the state that people may be told of */
-    OPERATIONS_TO_PERSON = 3, /* by mail to one user, as the user has chosen */
+    OPERATIONS_TO_PEOPLE = 2, /* nothing is sent: keeps the state for messages to people */
+    OPERATIONS_TO_PERSON = 3, /* by mail to one user, by the user's choice */
 };
 #define OPERATIONS_CHANNELS 4
-#define OPERATIONS_NEWS_CHANNELS 3 /* but the last one: people_mail.c */
+#define OPERATIONS_NEWS_CHANNELS 3 /* all but the last one: people_mail.c */
 
 struct operations_event {
     enum operations_topic topic;
@@ -68,11 +69,11 @@ struct operations_event {
     int64_t expires_ms; /* wall; of the certificate; 0: there is none any more */
     int64_t since_ms;   /* wall */
     int32_t month;      /* its first day; of the statement */
-    const char *node;   /* whose listener; NULL: the only process. As `detail` */
+    const char *node;   /* whose listener; NULL: the only process. Borrowed as `detail` */
     /* The last failure; error_ms 0: none is known. */
     enum attempt_class class;
     int status;
-    bool has_format; /* false: the format of its request is not known */
+    bool has_format; /* false: its request's format is unknown */
     enum request_format format;
     int64_t error_ms;
     const char *detail; /* borrowed until the call returns */
@@ -83,42 +84,44 @@ struct operations_options {
     struct store *store;
     struct directory *directory;
     const struct accounts *accounts;
-    struct str operator_url;   /* absent: the operator is told nothing; must outlive it */
-    struct str operator_email; /* likewise, by e-mail */
+    struct str operator_url;   /* absent: no webhooks to the operator; must outlive it */
+    struct str operator_email; /* the same for e-mail */
     struct str public_url;     /* of the dashboard, for mails; absent: none; must outlive it */
     struct mailer *mailer;     /* NULL: no e-mail is sent */
-    struct people *people;     /* who may have chosen mails of their own */
+    struct people *people;     /* who may have chosen messages */
     int64_t spacing_ms;        /* 0: OPERATIONS_SPACING_MS */
-    int32_t daily_minute;      /* of the day (UTC), at which daily mails go */
+    int32_t daily_minute;      /* when daily mails are sent: minute of the day (UTC) */
 };
 
 struct operations;
 
 struct operations *operations_new(const struct operations_options *options);
-/* One stored object, at start. False: it cannot be read. */
+/* Loads one stored object, at the start. False: it cannot be read. */
 MUST_CHECK bool operations_load(struct operations *o, struct str document);
-/* One as another node has left it; document absent: it is gone. Any thread, after the start. */
+/* Takes over one that another node has changed; document absent: deleted. Any thread, after the
+ * start. */
 void operations_refresh(struct operations *o, struct str id, struct str document);
 /* Makes the sender. On failure *ret_why is a malloc'ed sentence. */
 MUST_CHECK bool operations_prepare(struct operations *o, const struct sender_options *sender,
                                    char **ret_why);
-/* What a running daemon takes at SIGHUP. Valid until `done`, when nothing of before is used any
- * more. Any thread, after the start. */
+/* Settings that SIGHUP changes. Keep it valid until `done`; then the former settings are not used
+ * any more. Any thread, after the start. */
 struct operations_change {
-    struct task task, done; /* task: its own */
+    struct task task, done; /* task: internal */
     struct executor *reply_to;
     struct str operator_url, operator_email; /* as in operations_options */
     int64_t spacing_ms;
     int32_t daily_minute;
-    const struct destination_rules *rules; /* NULL: connections and whom they trust stay */
+    const struct destination_rules *rules; /* NULL: connections and trust stay */
     struct ssl_ctx_st *tls;                /* as sender_change */
-    struct operations *operations;         /* its own */
+    struct operations *operations;         /* internal */
 };
 void operations_change(struct operations *o, struct operations_change *change);
 void operations_start(struct operations *o); /* begins to send; after the store has started */
-/* Any thread, never blocks. Well: only of interest where something else was told. */
+/* Reports an event. Any thread, never blocks. OPERATIONS_WELL matters only after another state was
+ * reported. */
 void operations_tell(struct operations *o, const struct operations_event *event);
-/* Gives up what is under way; it is owed after the next start. Before the store closes. */
+/* Cancels what is under way; it is owed again after the next start. Before the store closes. */
 void operations_stop(struct operations *o);
 void operations_free(struct operations *o);
 
@@ -127,7 +130,6 @@ struct operations_numbers {
 };
 void operations_get_numbers(const struct operations *o, struct operations_numbers *ret);
 
-/* Of e-mail to people: whether any is sent, and at which minute of the day (UTC) the daily one
- * goes. Any thread. */
+/* True if e-mail to people is sent; the minute of the day (UTC) of daily ones. Any thread. */
 bool operations_sends_mail(const struct operations *o);
 int32_t operations_daily_minute(const struct operations *o);

@@ -1,14 +1,14 @@
-/* Operational mail to people, as each of them has chosen (people/mail_choice.h).
+/* Mail to people about operations, by each person's choice (people/mail_choice.h).
  *
  * The node that delivers to an endpoint keeps one notice of its state for all people
- * (OPERATIONS_TO_PEOPLE), of which nothing is sent. The first node compares these once a second
- * with what each person has chosen, and keeps a notice for each message that one person is owed or
- * was told (OPERATIONS_TO_PERSON). So each notice has one writer, one node sends all that a person
- * gets, and messages about endpoints of several nodes go in one mail.
+ * (OPERATIONS_TO_PEOPLE), for which nothing is sent. The first node compares these once a second
+ * with each person's choices, and keeps a notice per message owed or sent to a person
+ * (OPERATIONS_TO_PERSON). So each notice has one writer, one node sends all mail to a person, and
+ * messages about endpoints of several nodes go into one mail.
  *
- * A daily mail is written when its time has come: the first such time after its message was owed,
- * both as the wall clock says. A message that is owed is in the store, so a restart neither loses
- * nor repeats it, and one that was due while no node ran goes at the next start. */
+ * A daily mail is sent at the first daily time after its message became owed, by the wall clock.
+ * The store has owed messages, so a restart neither loses nor repeats one; a mail that became due
+ * while no node ran is sent at the next start. */
 #include "operations/recipient.h"
 #include "operations/running.h"
 
@@ -17,11 +17,11 @@
 #define LOOK_MS 1000
 #define NOTICES_MOST 20000
 #define NOTICES_OF_ACCOUNT_MOST 1000
-#define NEW_MOST 200 /* at one look */
+#define NEW_MOST 200 /* in one check */
 
 struct people_look {
     struct operations *operations;
-    struct index states, told; /* by object_id: notices of either kind */
+    struct index states, told; /* by object_id: notices of both kinds */
     size_t made;
 };
 
@@ -32,7 +32,7 @@ void notice_correct_owed(struct notice *n)
         n->owed_ms = now_ms;
 }
 
-/* Since when its message could have gone: wall. */
+/* Since when its message may be sent: wall. */
 static int64_t ready_ms(const struct notice *n)
 {
     const struct operations_options *options = &n->operations->options;
@@ -129,11 +129,11 @@ static void tell_users(struct people_look *l, const struct notice *state)
 
 /* --- what each was told ----------------------------------------------------------------------- */
 
-/* The person wants no such mail any more: nothing is owed, and nothing is known. */
+/* The person does not want such mail any more: forgets the owed message and the last state. */
 static void drop(struct notice *n)
 {
     if (n->saving || n->step == NOTICE_SENDING || n->step == NOTICE_ASKING)
-        return; /* the next time */
+        return; /* at the next check */
     n->is = n->told = OPERATIONS_WELL;
     n->step = NOTICE_IDLE;
     n->id[0] = '\0';
@@ -145,7 +145,7 @@ static void drop(struct notice *n)
         notice_consider(n);
 }
 
-/* A month's statement stays ready: there the news is of another month, and the message about the
+/* A statement's state stays READY, so a new event is one about another month; the message about the
  * month before ends first. */
 static bool is_news(const struct notice *n, const struct operations_event *e)
 {
@@ -171,7 +171,7 @@ static void follow(struct people_look *l, struct notice *n)
         notice_take(n, &event);
     notice_correct_owed(n);
     if (n->step == NOTICE_OWED)
-        operations_set_due(o, n, notice_wait_ms(n)); /* the choice may be another one by now */
+        operations_set_due(o, n, notice_wait_ms(n)); /* the choice may have changed */
 }
 
 static void look_at_all(struct operations *o)

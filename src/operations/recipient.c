@@ -6,7 +6,7 @@
 
 #include <inttypes.h>
 
-/* Copies: the partner's entry may be replaced while the message is on its way. */
+/* Copies, because the partner's entry may be replaced while the message is being sent. */
 static void take_secrets(struct recipient *ret, const struct partner *partner, int64_t now_ms)
 {
     struct str live[LIVE_SECRETS_MOST];
@@ -27,7 +27,7 @@ enum mail_about recipient_about(enum operations_topic topic)
     return topic_of(topic)->about;
 }
 
-/* Absent: nobody. The partner is looked up; NULL where the operator is meant. */
+/* The recipient's address; absent: nobody. partner: as found; NULL for the operator. */
 static struct str address_of(const struct operations_options *options, enum operations_topic topic,
                              enum operations_channel channel, const struct partner *partner)
 {
@@ -136,7 +136,7 @@ void recipient_sign(const struct recipient *to, struct notice *n, int64_t now_ms
     buf_add_c(&n->headers, "\r\n");
 }
 
-/* Whether any person has chosen mails of such. */
+/* True if any person has chosen such mail. */
 static bool has_reader(const struct operations_options *options, const struct operations_event *e)
 {
     enum mail_about about = recipient_about(e->topic);

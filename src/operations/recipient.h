@@ -1,30 +1,31 @@
-/* Whom a notice goes to, and signed with what. Internal to operations/. */
+/* The recipient of a notice, and the secrets that sign it. Internal to operations/. */
 #pragma once
 
 #include "operations/notice.h"
 
 struct recipient {
-    char to[LIMIT_URL_BYTES + 1]; /* a URL or an address; empty: nobody wants to know any more */
+    char to[LIMIT_URL_BYTES + 1]; /* a URL or an address; empty: no recipient any more */
     char secrets[LIVE_SECRETS_MOST][SECRET_TEXT_MAX];
     size_t secret_count;
-    const char *settings_page; /* of the dashboard, to whom can turn it off there; NULL: none */
+    const char
+        *settings_page; /* the dashboard page on which the recipient can turn it off; NULL: none */
 };
 
 void recipient_find(struct recipient *ret, const struct operations_options *options,
                     const struct notice *n, int64_t now_ms);
-/* Whether anybody wants to be told of such. */
+/* True if anybody wants such a message. */
 bool recipient_is_wanted(const struct operations_options *options, const struct operations_event *e,
                          enum operations_channel channel);
-/* What the person of a notice has chosen for such messages; who is gone, or may not know of them,
- * or whose account is disabled, never wants any. */
+/* The choice of the notice's person for such messages: never if the person is removed, has no right
+ * to know, or belongs to a disabled account. */
 enum mail_when recipient_wants(const struct operations_options *options, const struct notice *n);
-/* The account whose people are told; 0: operators. */
+/* The account whose people get the message; 0: operators. */
 uint32_t recipient_account(enum operations_topic topic, uint32_t account_no);
 enum mail_about recipient_about(enum operations_topic topic);
-/* Whether both go to the operator, both to the partner, or both to one person. */
+/* True if both have the same recipient: the operator, the partner, or one person. */
 bool recipient_is_same(const struct notice *a, const struct notice *b);
-/* Whether only one of both may be under way: they are the same, or both are mails to the people of
- * one account, or to operators. */
+/* True if only one of both may be sent at a time: they have the same recipient, or both are mails
+ * to people of one account, or to operators. */
 bool recipient_shares_seat(const struct notice *a, const struct notice *b);
-/* Makes the notice's headers, over its id and body. */
+/* Makes the notice's headers, which sign its id and body. */
 void recipient_sign(const struct recipient *to, struct notice *n, int64_t now_ms);

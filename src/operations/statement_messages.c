@@ -1,13 +1,12 @@
 /* Tells each account once that a month is final (days are closed in store/statement.h): its last
- * day takes no late events any more, and no callback that was accepted until then waits. What was
- * told is the account's notice, which the store keeps; so neither restarts nor other nodes nor a
- * clock that jumps tell it again, and a process that was down when the month closed tells it then.
+ * day takes no more late events, and no callback accepted until then waits. The account's notice in
+ * the store has the last month told. So restarts, other nodes and clock jumps do not repeat a
+ * message, and a process that was down when the month closed tells it later. The time is
+ * retention's (domain/retention_clock.h): a month told too early, by a clock that is weeks ahead,
+ * could not be taken back, and the month skipped by it would never be told.
  *
- * The time to go by is retention's (domain/retention_clock.h): a month told too early by a clock
- * that is weeks ahead could not be taken back, and the month that is then skipped is never told.
- *
- * One node looks, at one account after the other. Of months that closed while nobody looked only
- * the last one is told. */
+ * One node checks one account after the other. If several months closed meanwhile, only the last
+ * one is told. */
 #include "operations/recipient.h"
 #include "operations/running.h"
 
@@ -20,7 +19,7 @@
 
 #define LOOK_MS 5000
 #define NEXT_MS 20
-#define AGAIN_SPACINGS 12 /* an hour: where a callback waited */
+#define AGAIN_SPACINGS 12 /* an hour: if a callback waited */
 
 static void look_in(struct operations *o, int64_t ms)
 {
@@ -38,7 +37,7 @@ static struct operations_event news_of(const struct statement_tour *t)
     };
 }
 
-/* A message about the month before ends first. */
+/* The message about the month before ends first. */
 static bool is_news(struct operations *o, const struct operations_event *e)
 {
     bool is = false;
@@ -116,7 +115,7 @@ static void ask(struct operations *o)
     store_report(o->options.store, &t->any);
 }
 
-/* False: there is no other one. */
+/* False: there are no more accounts. */
 static bool find_next(struct operations *o)
 {
     struct statement_tour *t = &o->statements;
