@@ -41,7 +41,7 @@ struct note {
     uint64_t number; /* lane or app_no */
     int64_t due_ms;  /* NOTE_WAITING */
     int64_t late_ms; /* NOTE_WAITING: from a lane that changes its loop, see lane_note_late */
-    int64_t mono_ms; /* what was read before may show the panelist */
+    int64_t mono_ms; /* callbacks read before may be the panelist's */
 };
 
 /* What other threads leave for the dispatcher. It is an array and no list through callback.next,

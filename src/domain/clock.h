@@ -14,8 +14,8 @@
 MUST_CHECK bool clock_parse_rfc3339(struct str text, int64_t *ret_ms);
 void clock_print(struct buf *to, int64_t ms); /* YYYY-MM-DDThh:mm:ss.sssZ */
 
-/* Days are counted from 1970-01-01. These are the first and the last day with a four-digit year:
- * parsed days are between them, and printed days must be. */
+/* Days are counted from 1970-01-01. The first and the last day with a four-digit year: parsed days
+ * are between them, and printed days must be. */
 #define CLOCK_FIRST_DAY (-719528)                                   /* 0000-01-01 */
 #define CLOCK_LAST_DAY 2932896                                      /* 9999-12-31 */
 int32_t clock_day(int64_t ms);                                      /* floor */

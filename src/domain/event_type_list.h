@@ -6,10 +6,10 @@
 #include "domain/event.h"
 
 #define EVENT_TYPES_ALL (((UINT32_C(1) << (EVENT_TYPE_LAST + 1)) - 1) & ~UINT32_C(1))
-/* Those that a callback has as its RewardType. */
+/* Types that can be a callback's RewardType. */
 #define EVENT_TYPES_REWARD (EVENT_TYPES_ALL & ~(UINT32_C(1) << EVENT_SURVEY_STARTED))
 
 /* "survey_completed, ad_hoc"; types has the bit of each (1 << type). */
 void event_types_print(struct buf *to, uint32_t types);
-/* An "invalid" field, whose detail is `before` and the names: "must be one of a, b". */
+/* Adds an "invalid" problem; its detail is `before` and the names: "must be one of a, b". */
 void event_types_refuse(struct problems *to, struct str field, const char *before, uint32_t types);

@@ -1,6 +1,6 @@
-/* Faults of this machine, or of what its operator runs for it, that keep an attempt from being
- * made. They say nothing about the receiver: the callback keeps its place in the schedule, and no
- * endpoint is judged by them. docs/operators/monitoring.md lists them. */
+/* Faults of this machine, or of services that its operator runs, that prevent an attempt. They say
+ * nothing about the receiver: the callback keeps its place in the schedule, and the endpoint's
+ * health does not change. docs/operators/monitoring.md lists them. */
 #pragma once
 
 #include "base/buf.h"
@@ -12,14 +12,14 @@ enum local_fault {
     LOCAL_FAULT_ADDRESS,      /* EADDRNOTAVAIL: no free port, or the source address is gone */
     LOCAL_FAULT_FORBIDDEN,    /* EACCES, EPERM: this machine's own firewall */
     LOCAL_FAULT_ROUTE,        /* ENETUNREACH, and there is no route to the Internet at all */
-    LOCAL_FAULT_NAME_SERVERS, /* this machine's name servers do not answer anything */
+    LOCAL_FAULT_NAME_SERVERS, /* this machine's name servers answer nothing */
     LOCAL_FAULT_PROXY,        /* --proxy */
     LOCAL_FAULT_CONNECTIONS,  /* all connections of the loop were in use until the deadline */
 };
 #define LOCAL_FAULTS 9
 
-/* The fault of an errno of a socket call; LOCAL_FAULT_NONE: it tells of none, or of a route, which
- * needs a look (send/opening.c). */
+/* The fault that an errno of a socket call means. LOCAL_FAULT_NONE: no fault, or a missing route,
+ * which send/opening.c must look up. */
 enum local_fault local_fault_of_error(int error);
 const char *local_fault_name(enum local_fault f); /* "descriptors"; not for LOCAL_FAULT_NONE */
 /* A sentence for operators: what is missing. */

@@ -1,6 +1,5 @@
-/* The access log: a line of JSON for each request that was answered, for operators who ask for it.
- * Of the headers lines hold X-Request-Id only, and no query and no body: keys and personal data
- * are there. */
+/* The access log, if configured: a line of JSON for each answered request. Of the headers it has
+ * only X-Request-Id, and it has no query and no body: these contain keys and personal data. */
 #pragma once
 
 #include "base/check.h"
@@ -12,24 +11,24 @@ struct access_entry {
     int64_t wall_ms; /* of the answer */
     struct str request_id;
     struct address client;
-    struct str method, path;               /* empty where the request was not understood */
-    struct str caller;                     /* id of a key or a user; empty: a stranger */
-    int status;                            /* 499: the client left before there was one */
+    struct str method, path;               /* empty: the request could not be parsed */
+    struct str caller;                     /* id of a key or user; empty: a stranger */
+    int status;                            /* 499: the client left before the answer */
     int64_t request_bytes, response_bytes; /* of the bodies */
     int64_t duration_ms;
     bool is_probe;
 };
 
-/* To the file, which is made where it is not there, or to standard error ("-"). NULL: *ret_why
+/* Writes to the file, which is created if missing, or to standard error ("-"). NULL: *ret_why
  * (malloc'ed) is one clear line. */
 MUST_CHECK struct access_log *access_log_open(const char *path, char **ret_why);
-/* Whether entries of probes are written, too; at first they are not. Any thread. */
+/* Whether probes are logged; at first they are not. Any thread. */
 void access_log_set_probes(struct access_log *log, bool probes);
-/* Goes on in what now has the path: after a rotation. False: *ret_why, and it goes on as before. */
+/* Opens the path again, after a rotation. False: *ret_why, and the old file stays in use. */
 MUST_CHECK bool access_log_reopen(struct access_log *log, char **ret_why);
-/* Any thread; never waits. What finds no room is lost and counted. */
+/* Any thread; never waits. Lines without room in the buffer are lost and counted. */
 void access_log_write(struct access_log *log, const struct access_entry *entry);
-/* Lines that were lost since the process started. Any thread. */
+/* Lines lost since the process started. Any thread. */
 int64_t access_log_lines_lost(void);
-/* Writes what can be written at once, and frees it. May be NULL. */
+/* Writes what can be written without waiting, and frees it. Accepts NULL. */
 void access_log_close(struct access_log *log);

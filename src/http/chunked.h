@@ -19,11 +19,11 @@ struct chunked {
     int state;
     int digits;
     uint64_t chunk_left;
-    size_t line_bytes; /* of the extensions of a chunk, or of the trailer section */
+    size_t line_bytes; /* of a chunk's extensions, or of the trailer section */
 };
 
-/* Takes bytes, adds what they carry to `body`, which may not grow beyond max_bytes. *ret_used is
- * how many were taken: all of them on CHUNKED_MORE, up to the body's end on CHUNKED_END.
- * Extensions and trailer fields are read over and dropped. */
+/* Decodes bytes into `body`, which may not grow beyond max_bytes. *ret_used: how many bytes were
+ * used, all of them on CHUNKED_MORE, up to the body's end on CHUNKED_END. Skips extensions and
+ * trailer fields. */
 MUST_CHECK enum chunked_result chunked_decode(struct chunked *c, const char *p, size_t n,
                                               struct buf *body, size_t max_bytes, size_t *ret_used);

@@ -47,128 +47,128 @@ enum conn_turn { TURN_NONE, TURN_WAITS, TURN_READING, TURN_HANDLED };
 struct conn {
     uint32_t magic;
     enum conn_phase phase;
-    enum conn_turn turn;        /* of a large body: http/turns.c */
+    enum conn_turn turn;        /* for a large body: http/turns.c */
     struct http_server *server; /* NULL: freed before the handler answered */
     struct conn *next, **place; /* in the server's list */
     struct stream stream;
     struct endpoint peer;
-    struct peer *client;  /* whose connection it counts as; NULL: a trusted proxy's own */
-    struct peer *account; /* of the latest key or session; NULL: a stranger's */
+    struct peer *client;  /* the client that it counts for; NULL: a trusted proxy's own */
+    struct peer *account; /* of the last key or session; NULL: a stranger's */
     struct link wait_link, client_wait_link;
     struct list *waits_in;  /* the server's list; NULL: it does not wait for its client */
-    int64_t waits_since_ms; /* monotonic: when the client last did something */
-    struct link room_link;  /* ROOM: in the server's */
-    int64_t wanted_bytes;   /* ROOM: of the body */
+    int64_t waits_since_ms; /* monotonic: the client's last progress */
+    struct link room_link;  /* ROOM: in the server's list */
+    int64_t wanted_bytes;   /* ROOM: for the body */
     struct link turn_link;
     int64_t turn_read_ms; /* monotonic: when the body was last read */
-    int64_t room_bytes;   /* that the present request's body may take, whether it came or not */
-    int64_t buffer_bytes; /* as added to the server's */
-    int64_t share_bytes;  /* as added to the account's, or the address's */
+    int64_t room_bytes;   /* reserved for the present request's body */
+    int64_t buffer_bytes; /* as added to the server's sum */
+    int64_t share_bytes;  /* as added to the account's or address's sum */
     bool waits_for_room;  /* in that list */
-    bool in_share;        /* it waits for its client, protected by its account's share */
+    bool in_share;        /* waits for its client, protected by its account's share */
     bool in_reserve;      /* see http_is_crowded */
-    bool open;            /* the stream is; false with phase HANDLING: waits for the handler */
+    bool open;            /* the stream is open; if not, HANDLING waits for the handler */
     bool detached;        /* no socket: bytes come by conn_feed, answers are dropped */
     bool tls;
     bool processing; /* conn_process is on the stack */
     bool close_after;
-    bool eof;          /* the client has said its end */
-    bool body_whole;   /* the present request's body is read, or there is none */
-    bool answered;     /* the response's head is in `out` */
-    bool answer_whole; /* and so is its end */
+    bool eof;          /* the client has ended its side */
+    bool body_whole;   /* the request's body is complete, or absent */
+    bool answered;     /* `out` has the response's head */
+    bool answer_whole; /* and its end */
     bool chunked_out;
     struct http_request request;
     struct head head;
     struct head_scan scan;
     struct chunked chunked;
-    struct buf in; /* the present request's head and what followed it in the same read */
-    size_t head_bytes, used_bytes; /* of `in`: the head; the whole request */
-    struct buf body;               /* unless it stands whole in `in` */
+    struct buf in;                 /* the request's head, and what followed it in the same read */
+    size_t head_bytes, used_bytes; /* of `in`: used by the head; by the whole request */
+    struct buf body;               /* unless `in` has all of it */
     int64_t body_left;
-    int64_t linger_left; /* LINGER: bytes that are still read and dropped */
-    struct buf ahead;    /* what came while `in` must not move: the request points into it */
+    int64_t linger_left; /* LINGER: bytes still to be read and dropped */
+    struct buf ahead;    /* received while `in` must not move, because the request points into it */
     struct buf out;
     size_t out_at;
     /* Monotonic; INT64_MAX: none. write_deadline runs while `out` waits for the client. */
     int64_t phase_deadline, write_deadline, deadline;
-    const char *late_detail;     /* of the 503 at phase_deadline, HANDLING */
-    struct timer deadline_timer; /* may be early: then it is set again */
+    const char *late_detail;     /* for the 503 at phase_deadline, HANDLING */
+    struct timer deadline_timer; /* may fire early: then it is set again */
     struct timer drained_timer;
     void (*drained)(struct http_request *r);
     char request_id[REQUEST_ID_BYTES];
     /* Of the present request, for the access log. */
     int status; /* 0: none yet */
     int64_t began_mono_ms, response_bytes;
-    struct http2 *http2; /* it carries streams; NULL: HTTP/1.1, or a stream */
+    struct http2 *http2; /* has streams; NULL: HTTP/1.1, or a stream itself */
     bool is_stream, head_sent, end_sent;
-    size_t unsent_bytes;     /* of `out`, as added to the carrier's */
-    int64_t window_since_ms; /* monotonic: it waits for more window; 0: it does not */
-    size_t unread_bytes;     /* of a stream in ROOM: its windows are not given back yet */
+    size_t unsent_bytes;     /* of `out`, as added to the carrier's sum */
+    int64_t window_since_ms; /* monotonic: waits for more window since; 0: does not wait */
+    size_t unread_bytes;     /* of a stream in ROOM: not yet given back to its windows */
     int32_t stream_id;       /* 0: nghttp2 has closed it */
     struct conn *carrier;    /* of a stream; NULL: closed and freed */
-    struct link stream_link; /* of the carrier */
+    struct link stream_link; /* in the carrier's list */
 };
 
 #define AHEAD_MAX_BYTES LIMIT_HEADER_BYTES
 #define OUT_MAX_BYTES 262144 /* beyond, pipelined requests wait */
 #define KEPT_BUFFER_BYTES 8192
-#define HTTP2_SESSION_BYTES 16384 /* what one takes, about */
+#define HTTP2_SESSION_BYTES 16384 /* memory of one, about */
 #define SCRATCH_BYTES 65536
 #define SPARE_BODIES 8
 #define SPARE_BODY_BYTES (1 << 20)
 
-/* http/server.c's, shared with the connections. */
+/* Owned by http/server.c, shared with the connections. */
 struct http_server {
     uint32_t magic;
     struct loop *loop;
     struct http_server_options options;
-    void *own_tls; /* options.tls_context, with a reference of ours */
+    void *own_tls; /* options.tls_context, with our own reference */
     struct io listen;
     struct timer accept_again;
-    int64_t complained_mono_ms; /* when the last want of descriptors was logged */
+    int64_t complained_mono_ms; /* when a lack of descriptors was last logged */
     struct conn *conns;
     int64_t open;
     struct peers *peers;
-    /* They wait for their clients, by `in_share`, the one that has for longest first: without a
-     * request; in the middle of one, or of its answer. */
+    /* Connections that wait for their clients, by `in_share`, the longest waiting first. idle:
+     * without a request; stalled: in the middle of a request or answer. */
     struct list idle[2], stalled[2];
     struct list waiting; /* ROOM */
     int64_t buffer_bytes, bodies;
-    struct timer room_timer;                  /* there may be room again */
+    struct timer room_timer;                  /* checks for room again */
     struct list turns_reading, turns_waiting; /* http/turns.c */
     int64_t turns_taken;
-    struct timer turn_timer; /* there may be a turn */
+    struct timer turn_timer; /* checks for a free turn */
     bool stopping;
     struct timer stop_timer;
     void (*stopped)(void *context);
     void *stopped_context;
     int64_t date_second; /* of `date` */
     struct buf date;
-    struct buf spare_bodies[SPARE_BODIES]; /* big buffers go round instead of back to the kernel */
+    struct buf spare_bodies[SPARE_BODIES]; /* big buffers for reuse */
     size_t spare_body_count;
-    char scratch[SCRATCH_BYTES]; /* of the one read under way */
+    char scratch[SCRATCH_BYTES]; /* for the present read */
 };
 
 /* fd -1: detached. tls: for stream_open. */
 struct conn *conn_new(struct http_server *server, int fd, struct ssl_st *tls,
                       const struct endpoint *peer);
-/* Bytes as if read; for detached ones. False once the connection is closed. */
+/* Passes bytes to a detached connection, as if read. False: the connection is closed. */
 bool conn_feed(struct conn *c, const char *p, size_t n);
 void conn_begin_phase(struct conn *c, enum conn_phase phase);
-/* Frees a closed one that nobody needs any more, at the end of the tick. */
+/* Frees a closed connection at the end of the tick if nobody needs it any more. */
 void conn_release(struct conn *c);
-/* At once. */
+/* Closes it at once. */
 void conn_drop(struct conn *c);
-/* The server stops: closes now or after what is in flight. */
+/* The server stops: closes it now, or after the request under way. */
 void conn_stop(struct conn *c);
-/* Sets deadline and what to wait for, after anything that changed the phase or `out`. */
+/* Sets the deadline and the awaited events, after a change of the phase or of `out`. */
 void conn_settle(struct conn *c);
-/* What was in `out` has been taken. */
+/* The content of `out` was sent. */
 void conn_out_taken(struct conn *c);
 /* Everything is answered, but the client may still be sending. */
 void conn_begin_linger(struct conn *c);
-void conn_drop_bytes(struct conn *c, size_t n); /* LINGER: so many have come */
-/* Writes what is in `out`. False when the connection is lost. */
+void conn_drop_bytes(struct conn *c, size_t n); /* LINGER: n bytes were read */
+/* Writes the content of `out`. False: the connection is lost. */
 bool conn_flush(struct conn *c);
 static inline bool conn_out_waits(const struct conn *c)
 {

@@ -22,8 +22,8 @@ enum grammar_result {
     GRAMMAR_MALFORMED,
 };
 
-/* p, n: a head up to and with its empty line, checked by head_scan before. Everything in *to
- * points into it; header names are lower-cased in place. *ret_reason on failure: static words. */
+/* p, n: a head including its empty line, checked by head_scan. *to points into it; header names are
+ * lower-cased in place. *ret_reason on failure: static words. */
 MUST_CHECK enum grammar_result grammar_parse(char *p, size_t n, struct grammar_lines *to,
                                              const char **ret_reason);
 bool grammar_knows_method(struct str text);

@@ -1,6 +1,5 @@
-/* The head of a request: where it ends, what it says, how its body is framed. Pure: bytes in,
- * judgement out. RFC 9112, read strictly wherever two readers could disagree about where a
- * request ends (request smuggling). */
+/* A request's head: finds its end, parses it, and finds out how its body is framed. Pure. RFC 9112,
+ * strict where two readers could disagree about the end of a request (request smuggling). */
 #pragma once
 
 #include "base/limits.h"
@@ -12,10 +11,10 @@ struct head {
     enum http_method method;
     struct str path, query;
     bool http10, keep_alive, chunked, expects_continue;
-    int64_t content_bytes; /* as announced by Content-Length, -1: not announced */
+    int64_t content_bytes; /* by Content-Length; -1: it is absent */
 };
 
-/* What cannot be served: the status to answer and a sentence (static). */
+/* A refusal: status and sentence (static). */
 struct head_refusal {
     int status;
     const char *detail;
@@ -23,7 +22,7 @@ struct head_refusal {
 
 #define TOO_LONG_TARGET                                                                            \
     "the request target is too long (at most " NUMBER_AS_TEXT(LIMIT_TARGET_BYTES) " bytes)"
-/* The same over both: who asks may not know which one a proxy or a library speaks. */
+/* One text for both versions: a client may not know which one its proxy or library speaks. */
 #define TOO_LONG_HEAD                                                                              \
     "the head is too long (at most " NUMBER_AS_TEXT(                                               \
         LIMIT_HEADER_BYTES) " bytes with its first line; over HTTP/2, each field counts 32 more)"
@@ -31,20 +30,19 @@ struct head_refusal {
 
 enum head_scan_result { HEAD_MORE, HEAD_WHOLE, HEAD_REFUSED };
 
-/* Where a scan stands between reads; zero-initialised at the first byte of a head. */
+/* A scan's position between reads; zero-initialised at the first byte of a head. */
 struct head_scan {
-    size_t seen;      /* bytes looked at */
-    size_t line_from; /* where the present line begins */
+    size_t seen;      /* bytes scanned */
+    size_t line_from; /* begin of the present line */
     size_t lines;
 };
 
-/* Looks for the empty line. HEAD_WHOLE: *ret_n bytes are the head. Refuses what must not be
- * anywhere in one: NUL and other control characters, a CR or LF alone, a folded line; and what is
- * too long. */
+/* Searches the empty line. HEAD_WHOLE: the head has *ret_n bytes. Refuses NUL and other control
+ * characters, a CR or LF alone, a folded line, and a head that is too long. */
 MUST_CHECK enum head_scan_result head_scan(struct head_scan *scan, const char *p, size_t n,
                                            size_t *ret_n, struct head_refusal *ret_refusal);
-/* p, n: a whole head. *head is overwritten but for the memory of its lines. */
+/* p, n: a whole head. Overwrites *head, but reuses the memory of its lines. */
 MUST_CHECK bool head_parse(struct head *head, char *p, size_t n, struct head_refusal *ret_refusal);
-/* The second half of it, for lines that came another way (HTTP/2). */
+/* The second half of head_parse, for lines from HTTP/2. */
 MUST_CHECK bool head_judge(struct head *head, struct head_refusal *ret_refusal);
 void head_free(struct head *head);

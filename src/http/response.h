@@ -1,13 +1,13 @@
-/* Responses as the connection makes them; what handlers call: server.h. Inside http/. */
+/* Responses that the connection makes itself; handlers use server.h. Internal to http/. */
 #pragma once
 
 #include "http/conn.h"
 
-/* The request is over, whatever became of it: its line of the access log. */
+/* The request is over, with any result: writes its line of the access log. */
 void response_log(struct conn *c);
-/* The request's id, the client's or a new one. */
+/* Sets the request's id: the client's, or a new one. */
 void response_choose_id(struct conn *c);
 /* The handler has not answered in time. */
 void response_late(struct conn *c);
-/* A whole problem response to a request that no handler sees. */
+/* Answers a request that no handler sees with a problem. */
 void response_problem(struct conn *c, int status, const char *detail);

@@ -48,7 +48,7 @@ struct intake_items {
     size_t count;
     struct intake_rejection *rejected; /* ascending */
     size_t rejected_count;
-    /* an item is refused for its client or a setting, and another node may know better */
+    /* an item is refused for its client or a setting that another node may know better */
     bool doubt;
 };
 

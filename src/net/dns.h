@@ -40,10 +40,11 @@ void dns_free(struct dns *dns); /* no query may be waiting */
 /* True: the result is cached and filled in, and `done` is not called. False: `done` is called
  * later, never from here. */
 MUST_CHECK bool dns_look_up(struct dns *dns, struct dns_query *query, struct str host);
-void dns_cancel(struct dns *dns, struct dns_query *query); /* only after false, and before `done` */
+void dns_cancel(struct dns *dns,
+                struct dns_query *query); /* only between the result false and `done` */
 
-/* True if the name servers have been asked since then, for long enough, and have answered nothing:
- * not this name's fault. */
+/* True if the name servers have been asked since then, for long enough, and have answered no
+ * question at all: then the name is not the reason. */
 bool dns_is_silent(const struct dns *dns, int64_t since_mono_ms);
 
 int64_t dns_queries(const struct dns *dns); /* look-ups made, without cache hits */

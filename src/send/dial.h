@@ -22,7 +22,7 @@ struct dial {
     /* Local address to bind, by family; family 0: none. */
     struct address source_v4, source_v6;
     /* Never called from dial_start. fd >= 0: connected to *address; the caller owns fd. -1: every
-     * address failed; `error` is the errno of the one that says most, *address. */
+     * address failed; `error` is the most informative errno, of *address. */
     void (*done)(struct dial *dial, int fd, const struct address *address, int error);
 
     struct dial_try tries[LIMIT_DIAL_ADDRESSES];
@@ -32,6 +32,7 @@ struct dial {
 };
 
 void dial_start(struct dial *dial);
-/* True if the error says that this machine has no way there: no route, or not the family. */
+/* True if the error means that this machine cannot reach the address: no route, or no such
+ * family. */
 bool dial_has_no_way(const struct dial *dial, const struct address *to, int error);
 void dial_cancel(struct dial *dial); /* closes all connections; done is not called */

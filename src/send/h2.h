@@ -58,7 +58,7 @@ struct h2_stream {
 /* A header line to send. Names are in lower case; pseudo-headers come first. */
 struct h2_header {
     struct str name, value;
-    bool once; /* changes with each request, or is secret: not indexed by HPACK */
+    bool once; /* changes with each request, or is secret: HPACK does not index it */
 };
 
 /* streams to assume as allowed until the peer's SETTINGS; 0: 100 */
