@@ -23,6 +23,6 @@ struct aws_signed {
     struct buf authorization; /* to be freed */
 };
 
-/* Signs Host, these headers, and x-amz-security-token where there is one. */
+/* Signs Host, these headers, and x-amz-security-token if there is one. */
 void aws_sign(const struct aws_credentials *as, const struct aws_request *request,
               struct aws_signed *ret);

@@ -1,5 +1,5 @@
-/* postbackd check: what `serve` would meet at its start, looked at without starting, one line each.
- * It makes and changes nothing, and may run beside a server of the same settings. */
+/* postbackd check: checks what `serve` would find at its start, without starting; one line each. It
+ * changes nothing, and may run beside a server with the same settings. */
 #include "cli/command.h"
 #include "cli/serve_options.h"
 
@@ -22,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* What was found so far. */
+/* The findings so far. */
 struct findings {
     int failed;
 };
@@ -41,7 +41,7 @@ static void say(struct findings *f, bool good, const char *what, const char *fmt
     f->failed += !good;
 }
 
-/* The reason may name the option itself, for those who start and reload the server. */
+/* The reason may begin with the option's name, for starts and reloads of the server. */
 static void say_why(struct findings *f, const char *what, char *why)
 {
     size_t n = strlen(what);
@@ -62,7 +62,7 @@ static void check_listen(struct findings *f, const struct daemon_options *o)
         say(f, true, "listen", "the socket that was passed");
     else if (fd >= 0)
         say(f, true, "listen", "%s is free", buf_c(&at));
-    else if (error == EADDRINUSE) /* by a server of the same settings, as a rule */
+    else if (error == EADDRINUSE) /* usually by a server with the same settings */
         say(f, true, "listen", "%s is in use: a server can only start when it is free", buf_c(&at));
     else
         say(f, false, "listen", "%s: %s", buf_c(&at), socket_error_text(error));
@@ -92,7 +92,7 @@ static void check_certificate(struct findings *f, const struct daemon_options *o
     tls_context_free(tls);
 }
 
-/* What is not there yet is made by the start, in a directory that has to be. */
+/* The start makes a missing file, in a directory that must exist. */
 static bool can_be_made(const char *path)
 {
     char *copy = xstrdup(path);
@@ -144,7 +144,7 @@ static void check_authorities(struct findings *f, const struct daemon_options *o
     tls_authorities_free(authorities);
 }
 
-/* That the brokers answer is not asked: a start does not need them. */
+/* Does not ask the brokers: a start does not need them. */
 static void check_intake(struct findings *f, const struct daemon_options *o)
 {
     char *why = NULL;
@@ -168,7 +168,7 @@ static void count_missing(void *context, const struct store_step *step)
     *missing += !step->was_made;
 }
 
-/* away: why a daemon would not use it although it has all tables, or empty. */
+/* away: why a daemon would not use it, although it has all tables; or empty. */
 static void check_postgresql(struct findings *f, const char *what, const char *uri,
                              const char *away)
 {
@@ -212,7 +212,7 @@ static bool has_file(const char *directory, const char *name)
     return has;
 }
 
-/* The journal holds what is acknowledged: the start never makes a new database beside it. */
+/* The journal has acknowledged events: a start never makes a new database beside it. */
 static bool has_journal(const char *directory)
 {
     struct buf path = {0};

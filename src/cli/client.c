@@ -1,5 +1,4 @@
-/* libcurl does the work: a command that posts to a daemon is no place for an HTTP client of our
- * own. */
+/* Uses libcurl: a command that posts to a daemon needs no HTTP client of our own. */
 #include "cli/client.h"
 
 #include "base/alloc.h"
@@ -14,20 +13,20 @@
 #include <unistd.h>
 
 #define CA_FILE_BYTES_MOST (16 << 20)
-#define TRIES 90        /* a second apart: beyond a key's minute of requests */
-#define UNKNOWN_TRIES 3 /* of a server that has never answered: its address may be wrong */
+#define TRIES 90        /* one per second: longer than a key's minute of requests */
+#define UNKNOWN_TRIES 3 /* for a server that has never answered: its address may be wrong */
 
 struct client_session {
     CURL *curl;
     struct buf base, authorization;
     struct buf failure;         /* why the last request had no answer */
     const char *ca_file;        /* NULL: the system's certificates */
-    struct curl_slist *headers; /* of the next request */
+    struct curl_slist *headers; /* for the next request */
     struct buf *answer;         /* of the request under way */
     size_t keep_most;
-    bool is_of_url;       /* the server that --url and --ca-file are about */
-    bool has_answered;    /* the server, at least once */
-    bool has_failed_cert; /* the last request: its certificate is not trusted */
+    bool is_of_url;       /* it was opened for --url and --ca-file */
+    bool has_answered;    /* the server has answered at least once */
+    bool has_failed_cert; /* at the last request, because its certificate is not trusted */
 };
 
 struct client_session *client_open(struct str base_url, struct str key)
@@ -143,7 +142,7 @@ static void set_up(struct client_session *c, const char *method, const char *url
     curl_easy_setopt(c->curl, CURLOPT_ERRORBUFFER, error);
 }
 
-/* What may help; "": nothing is known. verified: of the certificate, X509_V_... */
+/* A possible remedy; "": none is known. verified: of the certificate, X509_V_... */
 static const char *advice_of(const struct client_session *c, CURLcode result, long verified)
 {
     if (!c->is_of_url || result == CURLE_SSL_CACERT_BADFILE)
@@ -152,7 +151,7 @@ static const char *advice_of(const struct client_session *c, CURLcode result, lo
         return " (is the server running? --url says where)";
     switch (verified) {
     case X509_V_OK:
-    case X509_V_ERR_UNSPECIFIED: /* its chain was not looked at: the name comes first */
+    case X509_V_ERR_UNSPECIFIED: /* its chain was not checked: the name comes first */
         return " (--url needs a name that the certificate has)";
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
     case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
@@ -213,7 +212,8 @@ int client_request(struct client_session *c, const char *method, const char *pat
     curl_easy_setopt(c->curl, CURLOPT_WRITEDATA, c);
     c->answer = ret_answer;
     if (strcmp(method, "HEAD") == 0)
-        curl_easy_setopt(c->curl, CURLOPT_NOBODY, 1L); /* or it waits for what the length says */
+        curl_easy_setopt(c->curl, CURLOPT_NOBODY,
+                         1L); /* otherwise it waits for the announced body */
     if (body.p) {
         curl_easy_setopt(c->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body.n);
         curl_easy_setopt(c->curl, CURLOPT_POSTFIELDS, body.p);
@@ -286,7 +286,7 @@ static size_t take_stream(char *p, size_t size, size_t n, void *context)
     return s->of->take(s->of->context, (struct str){p, size * n}) ? size * n : 0;
 }
 
-/* About once a second, whether something comes or not. */
+/* Called about once a second, even if nothing comes. */
 static int watch_silence(void *context, curl_off_t a, curl_off_t b, curl_off_t d, curl_off_t e)
 {
     struct streaming *s = context;

@@ -1,4 +1,4 @@
-/* postbackd clusters: where each cluster is, how full it is and how a move of it goes. */
+/* postbackd clusters: prints each cluster's address, fill level and move. */
 #include "cli/command.h"
 #include "cli/serve_options.h"
 #include "cli/store_name.h"
@@ -58,7 +58,8 @@ static struct row row_of(struct arena *a, const struct cluster_state *c)
     }};
 }
 
-/* In columns of a terminal: names need not be ASCII, and most characters of four bytes are wide. */
+/* Width in columns of a terminal: names may be other than ASCII, and most characters of four bytes
+ * are wide. */
 static size_t width_of(struct str text)
 {
     size_t width = 0;
@@ -91,7 +92,7 @@ static void print_rows(const struct row *rows, size_t count)
     }
 }
 
-/* Each server with several clusters once. */
+/* Prints each server with several clusters once. */
 static void say_shared(const struct cluster_state *clusters, size_t count)
 {
     for (size_t i = 0; i < count; i++) {

@@ -20,21 +20,21 @@ extern const size_t command_count;
 /* Exit statuses: 0 done, 1 failed (or does not match), 2 wrong usage. */
 #define EXIT_USAGE 2
 
-/* Prints one line of plain text (base/plain_text.h): what a server, a file or an argument brings
- * into it moves no cursor and begins no line of its own. */
+/* Prints one line of plain text (base/plain_text.h): text from a server, a file or an argument
+ * cannot move the cursor or begin a line. */
 void command_say(FILE *to, const char *fmt, ...) PRINTF_LIKE(2, 3);
-/* The same on stderr, "postbackd: ...", and returns the status. */
+/* The same on stderr, after "postbackd: "; returns the status. */
 int command_fail(int status, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
-/* Of a line of an input file: C strings would end there, and UTF-16 has one in every line. */
+/* For a line of an input file: a C string would end there, and UTF-16 has NULs in every line. */
 #define LINE_HAS_NUL "has a NUL byte: save the file as UTF-8"
 
 void help_print_all(void);
 void help_print_command(const struct command_entry *c);
-void help_print(struct buf *text); /* to standard output, and frees it */
+void help_print(struct buf *text); /* prints to standard output, and frees the text */
 /* A manual page in roff, for man(1): section 1, 5 or 8. False: there is no such page. */
 MUST_CHECK bool help_print_manual(const char *section);
-/* What bash or zsh completes. False: another shell. */
+/* Prints the completion script of bash or zsh. False: another shell. */
 MUST_CHECK bool help_print_completion(const char *shell);
 
 int command_serve(struct settings *s);

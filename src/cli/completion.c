@@ -1,4 +1,4 @@
-/* What shells complete, printed from the tables of commands and options. */
+/* Prints completion scripts of shells from the tables of commands and options. */
 #include "cli/command.h"
 
 #include "base/buf.h"
@@ -8,7 +8,7 @@ static bool is_completed(const struct option *o, const struct command_entry *c)
     return (o->commands & c->command) && !(o->flags & OPTION_IS_SECRET);
 }
 
-/* What the first operand may be, beside a file's name. */
+/* Values of the first operand, besides a file's name. */
 static const struct {
     enum command command;
     const char *words;
@@ -73,7 +73,7 @@ static void print_bash(struct buf *to)
 
 /* ---- zsh: words with their help */
 
-/* Within single quotes and, of a specification, within brackets or between colons. */
+/* Quotes for single quotes and, in a specification, for brackets and colons. */
 static void add_quoted(struct buf *to, const char *text)
 {
     for (const char *p = text; *p; p++) {

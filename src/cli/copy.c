@@ -1,4 +1,4 @@
-/* postbackd copy: moves a store to another place, and says how far it is and what came of it. */
+/* postbackd copy: copies a store to another place, and prints progress and result. */
 #include "accounts/document.h"
 #include "base/alloc.h"
 #include "cli/command.h"
@@ -93,7 +93,7 @@ static bool goes_on(void *context, const struct copy_progress *at)
 /* --- the master key ----------------------------------------------------------------------------
  */
 
-/* Whether the secrets can be opened by the key that whoever starts on the copy is going to have. */
+/* False: the secrets cannot be opened by the key that the copy's daemon will have. */
 static bool judge(void *context, enum object_kind kind, struct str document, char **ret_why)
 {
     struct command_copy *c = context;
@@ -113,7 +113,7 @@ static bool judge(void *context, enum object_kind kind, struct str document, cha
     return good;
 }
 
-/* The environment's, or the key file of a source that has one. */
+/* The key from the environment, or from the source's key file. */
 static bool load_key(struct command_copy *c, struct settings *s, const struct store_name *from,
                      char **ret_why)
 {

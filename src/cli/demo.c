@@ -1,5 +1,5 @@
 /* postbackd demo: a real daemon as a child process, a receiver that verifies, simulated traffic
- * over the public interface, and a summary that lives. Everything it does, a script could do. */
+ * over the public API, and a live summary. A script could do all of it. */
 #include "cli/demo.h"
 #include "cli/command.h"
 
@@ -33,12 +33,13 @@ static bool start_child(struct demo *d, struct str listen)
     char store[4200];
     snprintf(store, sizeof store, "sqlite:%s", d->store);
     setenv("POSTBACKD_OPERATOR_KEY", d->world.operator_key, 1);
-    fflush(stdout); /* else the child has what waits in it, too, and prints it again */
+    fflush(stdout); /* otherwise the child would print the buffered text again */
     d->child = fork();
     if (d->child < 0)
         return false;
     if (d->child == 0) {
-        /* Its standard output is no terminal: there it would offer a link for the first admin. */
+        /* The child's standard output must not be a terminal, on which it would print a link for
+         * the first admin. */
         if (!freopen(d->log, "a", stderr) || !freopen("/dev/null", "w", stdout))
             _exit(127);
         execl("/proc/self/exe", "postbackd", "serve", "--listen", listen.p, "--store", store,
@@ -49,7 +50,7 @@ static bool start_child(struct demo *d, struct str listen)
     return true;
 }
 
-/* Whether nobody listens there. */
+/* True if nobody listens there. */
 static bool is_free(struct str listen)
 {
     struct endpoint at;
@@ -59,7 +60,7 @@ static bool is_free(struct str listen)
     return fd >= 0;
 }
 
-/* Where the daemon listens: as asked for, else the usual port, else any that is free. */
+/* The daemon's address: as requested, otherwise the usual port, otherwise any free one. */
 static struct str choose_listen(const struct settings *s)
 {
     struct str listen = settings_text(s, OPTION_LISTEN);
@@ -69,7 +70,7 @@ static struct str choose_listen(const struct settings *s)
     return STR("127.0.0.1:0");
 }
 
-/* The address that the child says it listens on. */
+/* Reads the address from the child's log. */
 static bool find_address(struct demo *d)
 {
     for (int tries = 0; tries < START_TRIES; tries++) {
@@ -233,7 +234,7 @@ int command_demo(struct settings *s)
     stop_child(&d);
     if (d.receiver)
         receiver_stop(d.receiver);
-    if (status == 0) /* else its log says why */
+    if (status == 0) /* otherwise its log says why */
         nftw(d.store, remove_one, 16, FTW_DEPTH | FTW_PHYS);
     return status;
 }

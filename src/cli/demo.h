@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 
 #define DEMO_APPS 6
-/* With this behind the AppId in the path, the receiver of a broken app accepts callbacks, too. */
+/* A path with this after the AppId: there the receiver of a broken app accepts callbacks, too. */
 #define DEMO_FIXED_PATH "fixed"
 
 /* How an app's receiver behaves. */
@@ -29,7 +29,7 @@ struct demo_world {
     char api_url[64], receiver_url[64];
     char operator_key[80];
     char partner_key[80]; /* of the first partner, for the curl lines */
-    char password[40];    /* of everybody who may sign in */
+    char password[40];    /* of all users */
     int64_t started_ms;
     atomic_bool stopping;
     atomic_long events_sent;
@@ -52,7 +52,7 @@ void demo_received(void *context, const struct received *r);
 
 /* Prints what the demo does before it is ready. */
 void demo_print_step(const char *sentence);
-/* How many days of the history have been made. */
+/* Shows how many days of the history are made. */
 void demo_print_progress(const struct demo_world *w, int days, int days_in_all);
 void demo_print_welcome(const struct demo_world *w);
 /* The live table, redrawn in place on a terminal. */

@@ -1,5 +1,5 @@
-/* Who may sign in to the demo's dashboard: an operator and the owner of each partner, invited and
- * let in by the links as anybody would be. */
+/* Users of the demo's dashboard: an operator and the owner of each partner. Invites them, and sets
+ * their passwords by the links, as for anybody. */
 #include "cli/demo.h"
 #include "json/reader.h"
 

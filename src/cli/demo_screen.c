@@ -1,4 +1,4 @@
-/* What the demo shows: a welcome with lines to try, and a table that lives. */
+/* Prints the demo's welcome, with commands to try, and a live table. */
 #include "cli/demo.h"
 
 #include <inttypes.h>
@@ -12,7 +12,7 @@ void demo_print_step(const char *sentence)
     fflush(stdout);
 }
 
-#define DAYS_A_LINE 10 /* where lines cannot be drawn again */
+#define DAYS_A_LINE 10 /* if lines cannot be redrawn */
 
 void demo_print_progress(const struct demo_world *w, int days, int days_in_all)
 {
@@ -25,7 +25,7 @@ void demo_print_progress(const struct demo_world *w, int days, int days_in_all)
     fflush(stdout);
 }
 
-/* Where the broken app's callbacks are taken. */
+/* Says which URL accepts the broken app's callbacks. */
 static void print_how_to_fix(const struct demo_world *w)
 {
     for (size_t i = 0; i < DEMO_APPS; i++) {
@@ -72,7 +72,7 @@ static int64_t metric(const char *text, const char *name)
     return 0;
 }
 
-/* On a terminal a line that is drawn again clears what stood behind it. */
+/* On a terminal a redrawn line clears the rest of the old one. */
 static const char *line_end(void)
 {
     return isatty(STDOUT_FILENO) ? "\033[K" : "";

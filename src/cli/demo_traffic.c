@@ -1,7 +1,7 @@
-/* Simulated survey and offer traffic: every RewardType in plausible shares; in the history the
- * rhythm of days and weeks, slow growth, a bad day and a good one; now and then a reversal. What
- * happens live is drawn the same way, only faster: so that there is something to see, and yet half
- * an hour of it does not dwarf the days before. */
+/* Simulated survey and offer traffic: every RewardType in plausible shares, and some reversals. The
+ * history has the rhythm of days and weeks, slow growth, a bad day and a good one. Live traffic is
+ * drawn in the same way, but faster: enough to see something, and so little that half an hour of it
+ * does not exceed the days before. */
 #include "cli/demo.h"
 #include "domain/clock.h"
 #include "domain/money.h"
@@ -15,7 +15,7 @@
 #define PANELISTS 2500        /* of each app */
 #define OUTCOME_LATEST_MS 300000
 
-/* Of a day's visits, how many begin in each hour (UTC); 128 in all. */
+/* The share of a day's visits that begin in each hour (UTC), of 128. */
 static const unsigned char hour_shares[24] = {4, 3, 2, 1, 1, 1, 2, 3,  4,  5, 5, 6,
                                               6, 6, 6, 7, 7, 8, 9, 10, 10, 9, 7, 6};
 #define HOUR_SHARES 128
@@ -62,7 +62,7 @@ static uint64_t of_same_panelist(struct rng *rng, uint64_t id)
     return rng_next(rng) / (2 * PANELISTS) * PANELISTS + id % PANELISTS;
 }
 
-/* What one visit of a panelist brings about. */
+/* Adds the events of one panelist's visit. */
 static void add_survey_visit(struct batch *b, const struct demo_app *a, int64_t at_ms)
 {
     uint64_t id = rng_next(b->rng), luck = rng_below(b->rng, 100);
@@ -145,8 +145,8 @@ static uint64_t draw_hour(struct rng *rng)
     return hour;
 }
 
-/* How busy a day is: week-ends more, each day a little more than the one before, by luck up to 8 %
- * more or less; one day on which half was lost, and one with a campaign. */
+/* The number of visits on a day: more on weekends, growing day by day, at random up to 8 % more or
+ * less; one day lost half, and one has a campaign. */
 static uint64_t visits_of(struct rng *rng, int32_t day, int32_t today)
 {
     int age = today - day;
@@ -160,7 +160,7 @@ static uint64_t visits_of(struct rng *rng, int32_t day, int32_t today)
     return VISITS_A_DAY * percent / 100;
 }
 
-/* The visits of one day, of today's those whose outcome is known by now. */
+/* Adds the visits of one day; of today, those whose outcome is known by now. */
 static bool add_day(struct batch *b, struct client_session *c, int32_t day, int32_t today)
 {
     int64_t end_ms = b->world->started_ms - OUTCOME_LATEST_MS;
@@ -192,7 +192,8 @@ bool demo_make_history(struct demo_world *w, struct client_session *c, struct rn
 bool demo_send_traffic(struct demo_world *w, struct client_session *c, struct rng *rng)
 {
     struct batch b = {.world = w, .rng = rng};
-    /* Outcomes are stamped minutes after their start: begin in the past, end before now. */
+    /* Outcomes are dated minutes after their start: begin in the past, so that they end before
+     * now. */
     int64_t at_ms = env_wall_ms(env_real()) - OUTCOME_LATEST_MS;
     if (rng_below(rng, 100) < LIVE_VISITS_OF_100)
         add_visit(&b, at_ms + (int64_t)rng_below(rng, 1000));

@@ -1,5 +1,5 @@
-/* The demo's partners and what their receivers do: of the first partner's four apps one is down for
- * twenty seconds of every minute, and one answers nothing but errors. */
+/* The demo's partners and their receivers' behaviour: of the first partner's four apps one is down
+ * for twenty seconds of every minute, and one answers only errors. */
 #include "cli/demo.h"
 
 #include "json/reader.h"

@@ -1,4 +1,4 @@
-/* Of the fields, event, data and id are taken; lines end in LF, as postbackd writes them. */
+/* Reads only the fields event, data and id; lines end in LF, as postbackd writes them. */
 #include "cli/event_stream.h"
 
 #define LINE_BYTES_MOST (1 << 20)

@@ -5,14 +5,14 @@
 
 struct event_stream {
     struct buf line, name, data;
-    struct buf last_id; /* empty: none has come; kept by event_stream_begin */
-    /* False: nothing more is wanted. The texts are valid during the call. */
+    struct buf last_id; /* empty: none yet; kept by event_stream_begin */
+    /* False: stop. The texts are valid during the call. */
     bool (*event)(void *context, struct str name, struct str data);
     void *context;
 };
 
-/* Before the first bytes of a connection. */
+/* Call it before the first bytes of a connection. */
 void event_stream_begin(struct event_stream *s);
-/* False: nothing more is wanted, or a line is too long to be one of ours. */
+/* False: `event` stopped it, or a line is too long to be one of ours. */
 bool event_stream_feed(struct event_stream *s, struct str bytes);
 void event_stream_free(struct event_stream *s);

@@ -1,7 +1,7 @@
-/* postbackd export WHAT [FILE]: rows of a range of days over the API, so from any store and any
- * machine. One page is held in memory. Days are read one after the other, of all partners one
- * partner after the other; each page's rows are written with the place behind them. The server goes
- * from one day to the next in a page, but for statements. */
+/* postbackd export WHAT [FILE]: rows of a range of days over the API, so from any store and
+ * machine. One page is held in memory. It reads partner by partner, and for each the days in order;
+ * the rows of each page are written together with the place after them. In a page the server
+ * continues from one day to the next, except for statements. */
 #include "api/callback_csv.h"
 #include "cli/client.h"
 #include "cli/command.h"
@@ -17,7 +17,7 @@
 struct export_kind {
     const char *name, *path; /* the day, or the range of days, follows */
     bool by_day;
-    const char *inner; /* the member of an item that has the rows; NULL: items are rows */
+    const char *inner; /* the item's member that has the rows; NULL: items are rows */
     const char *columns[24];
 };
 
@@ -54,7 +54,7 @@ struct exporting {
     const struct export_kind *kind;
     struct str app;
     bool csv;
-    bool with_partner; /* an operator's: a column says whose a row is */
+    bool with_partner; /* for an operator: a column has the partner of each row */
     bool of_all_partners;
     bool is_done;
     int32_t first_day, last_day;
@@ -75,7 +75,7 @@ static void print_field(struct buf *to, const struct json *value)
         buf_add_c(to, value->type == JSON_TRUE ? "true" : "false");
 }
 
-/* A column is the row's own member, or one of what holds the row. */
+/* A column is a member of the row, or of the item around it. */
 static void print_row(struct exporting *x, const struct json *row, const struct json *holder)
 {
     struct json_writer w;
@@ -125,7 +125,7 @@ static void print_head(struct exporting *x)
 
 /* --- pages ------------------------------------------------------------------------------------ */
 
-/* *ret_items is NULL where the answer is none of this daemon's. */
+/* *ret_items is NULL if the answer is not from such a daemon. */
 static bool get(struct exporting *x, struct buf *path, struct arena *arena,
                 const struct json **ret_page, const struct json **ret_items)
 {
@@ -173,7 +173,7 @@ static bool next_partner(struct exporting *x)
     return good;
 }
 
-/* A range says where it goes on until its end; a statement is one page of its day. */
+/* A range has a Next until its end; a statement is one page of its day. */
 static void go_on(struct exporting *x, const struct json *page)
 {
     set_place(&x->place.after, json_member_text(page, "Next"));
@@ -230,7 +230,7 @@ static bool export_rows(struct exporting *x)
         bool asks_partner = x->of_all_partners && !x->place.partner.n;
         good = asks_partner ? next_partner(x) : read_page(x);
     }
-    if (good && x->rows.n) /* no partner, so no page: the line of names alone */
+    if (good && x->rows.n) /* without partners there is no page: only the line of names */
         good = export_file_add(&x->file, buf_str(&x->rows), &x->place);
     return good && export_file_end(&x->file);
 }
@@ -251,7 +251,7 @@ static const struct export_kind *find_kind(struct settings *s)
     return NULL;
 }
 
-/* What is wrong with the call's words; NULL: nothing. */
+/* What is wrong with the arguments; NULL: nothing. */
 static const char *judge(struct settings *s, struct exporting *x)
 {
     struct str format = settings_text(s, OPTION_FORMAT), partner = settings_text(s, OPTION_PARTNER);
@@ -288,7 +288,7 @@ static struct str text_of(struct settings *s, enum option_id id)
     return text.p ? text : STR("");
 }
 
-/* A partner's key says whose rows they are; an operator's key does not. */
+/* A partner's key determines whose rows they are; an operator's key does not. */
 static void print_key_hash(struct buf *to, struct str key)
 {
     uint8_t hash[crypto_hash_sha256_BYTES];
@@ -299,7 +299,7 @@ static void print_key_hash(struct buf *to, struct str key)
     buf_add_hex(to, hash, 8);
 }
 
-/* Everything that the bytes depend on. */
+/* Prints everything that determines the output. */
 static void print_identity(struct buf *to, struct settings *s, const struct exporting *x)
 {
     static const enum option_id of[] = {OPTION_FORMAT,   OPTION_URL,     OPTION_START_DATE,

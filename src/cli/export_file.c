@@ -1,5 +1,5 @@
-/* Rows are synced before the state that counts them, so a state never counts rows that a power cut
- * has taken. */
+/* Rows are synced before the state that counts them, so a state never counts rows lost in a power
+ * cut. */
 #include "cli/export_file.h"
 
 #include "cli/command.h"
@@ -79,7 +79,7 @@ static bool save_state(struct export_file *f, const struct export_place *place)
     return result == 0 || fail(&f->state, result);
 }
 
-/* Where the file has fewer bytes than the state says, the run begins anew. */
+/* If the file has fewer bytes than the state says, the run begins again. */
 static bool take_state(struct export_file *f, const struct json *state, struct export_place *place)
 {
     int64_t bytes = export_state_int(state, "Bytes");
@@ -134,7 +134,7 @@ bool export_file_open(struct export_file *f, const char *name, struct str identi
     f->fd = disk->open(disk, buf_c(&f->part), true, false);
     if (f->fd < 0)
         return fail(&f->part, f->fd);
-    /* not locked either where the other process has just given the file its last name */
+    /* also fails if the other process has just renamed the file to its final name */
     if (disk_lock(f->fd, buf_c(&f->part)) != 0) {
         disk->close(disk, f->fd);
         f->fd = -1;
@@ -177,8 +177,8 @@ bool export_file_add(struct export_file *f, struct str rows, const struct export
     return !place || save_state(f, place);
 }
 
-/* A crash between the two names leaves a whole file and a state that is of no use any more; the
- * next run begins anew, as its NAME.part is empty. */
+/* A crash between the two steps leaves a whole file and a useless state; the next run begins again,
+ * because its NAME.part is empty. */
 bool export_file_end(struct export_file *f)
 {
     struct disk *disk = disk_real();

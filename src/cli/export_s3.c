@@ -1,5 +1,5 @@
-/* S3's multipart upload. A part has 5 MiB: its rows are held in memory, and a run that is
- * continued writes at most so much again. What is smaller as a whole is put by one request. */
+/* S3's multipart upload. A part has 5 MiB: its rows are held in memory, and a continued run writes
+ * at most that much again. A smaller export is put in one request. */
 #include "cli/export_s3.h"
 
 #include "base/alloc.h"
@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #define SCHEME "s3://"
-#define PART_BYTES (5u << 20) /* the least that S3 takes of a part with one behind it */
+#define PART_BYTES (5u << 20) /* S3's minimum for a part that is not the last */
 #define PARTS_MOST 10000      /* S3's own limit */
 #define TRIES 5
 #define SHOWN_BYTES 300
@@ -26,9 +26,9 @@ struct export_s3 {
     struct client_session *client;
     struct aws_credentials as;
     struct buf host;
-    struct buf path, state_path; /* of the object, and of its state */
-    struct buf upload;           /* its id as in a query; empty: none has begun */
-    struct buf parts;            /* <Part>s as the last request names them */
+    struct buf path, state_path; /* of the object and its state */
+    struct buf upload;           /* its id, escaped for a query; empty: not begun */
+    struct buf parts;            /* <Part> elements of the last request */
     struct buf rows, answer;
     int part_count;
     int64_t bytes; /* in parts */
@@ -71,7 +71,7 @@ static struct str between(struct str text, const char *begin, const char *end)
     return to ? (struct str){from, (size_t)(to - from)} : STR_NONE;
 }
 
-/* With 200, too: the answer to a POST begins before the service has joined the parts. */
+/* Also with status 200: the answer to a POST begins before the service has joined the parts. */
 static bool is_error(const struct export_s3 *s, const char *method, int status)
 {
     return status != 200 ||
@@ -83,7 +83,7 @@ static bool may_pass(const struct export_s3 *s, const char *method, int status)
     return status == 0 || status >= 500 || (status == 200 && is_error(s, method, status));
 }
 
-/* Tries again what may pass. */
+/* Tries again after errors that may pass. */
 static int request(struct export_s3 *s, const char *method, struct buf *path, struct str body)
 {
     for (int tries = 1;; tries++) {
@@ -110,7 +110,7 @@ static bool put(struct export_s3 *s, struct buf *path, struct str body)
     return status == 200 || fail(s, "it cannot be written", status);
 }
 
-/* What is signed has exactly the escapes that are needed: a slash of the key needs none. */
+/* The signed path has only the necessary escapes: a slash of the key needs none. */
 static void add_path(struct buf *to, struct str path)
 {
     while (path.p) {
@@ -157,12 +157,12 @@ static bool upload_part(struct export_s3 *s)
     return good;
 }
 
-/* Whether the object is made of these parts. */
+/* True if the object consists of these parts. */
 static bool is_joined(struct export_s3 *s)
 {
     struct buf size = {0}, etag = {0}, wanted = {0};
     uint64_t bytes;
-    struct buf refusal = s->answer; /* for the message, if it is not */
+    struct buf refusal = s->answer; /* for the message, if it does not */
     s->answer = (struct buf){0};
     bool good = request(s, "HEAD", &s->path, STR_NONE) == 200 &&
                 client_answer_header(s->client, "Content-Length", &size) &&
@@ -210,7 +210,7 @@ static bool save_state(struct export_s3 *s, const struct export_place *place)
     return good;
 }
 
-/* Whether the service still has it: it was neither completed nor dropped. */
+/* True if the service still has the upload: it was neither completed nor dropped. */
 static bool upload_is_open(struct export_s3 *s)
 {
     struct buf path = {0};
@@ -262,7 +262,8 @@ static const char *variable(const char *name, const char *otherwise)
     return value && *value ? value : otherwise;
 }
 
-/* By path, not by host name: other services than AWS seldom have a name for each bucket. */
+/* The bucket is in the path, not in the host name: few services except AWS have a host name per
+ * bucket. */
 static bool connect_to(struct export_s3 *s)
 {
     const char *region = variable("AWS_REGION", variable("AWS_DEFAULT_REGION", "us-east-1")),
@@ -320,8 +321,8 @@ bool export_s3_add(struct export_s3 *s, struct str rows, const struct export_pla
     return (s->upload.n || begin_upload(s)) && upload_part(s) && save_state(s, place);
 }
 
-/* A crash before the state is gone leaves one of an upload that is over: the next run begins anew.
- */
+/* A crash before the state is deleted leaves one of a finished upload: the next run begins
+ * again. */
 bool export_s3_end(struct export_s3 *s)
 {
     if (!s->upload.n)

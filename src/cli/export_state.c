@@ -1,4 +1,4 @@
-/* The members that every export's state has, whatever it is written to. */
+/* The state's members, the same for files and S3. */
 #include "cli/export_state.h"
 
 #include "domain/clock.h"

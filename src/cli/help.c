@@ -1,5 +1,5 @@
-/* --help of every command, printed from the two tables, so that it names every option there is and
- * none that is not. */
+/* Prints --help of every command from the two tables, so that it has exactly the existing
+ * options. */
 #include "cli/command.h"
 
 #include "base/buf.h"
@@ -31,7 +31,7 @@ void option_print_variable(struct buf *to, const struct option *o)
 
 void option_print_help(struct buf *to, enum option_id id, unsigned commands)
 {
-    bool is_served = commands & (COMMAND_SERVE | COMMAND_CHECK); /* SIGHUP is for a server */
+    bool is_served = commands & (COMMAND_SERVE | COMMAND_CHECK); /* only servers take SIGHUP */
     const char *fallback = option_fallback(id, commands);
     buf_add_c(to, option_help(id, commands));
     if (option_table[id].flags & OPTION_IS_LIST)

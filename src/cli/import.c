@@ -1,6 +1,6 @@
-/* postbackd import [events|people|apps] FILE. Events move a network's past in: NDJSON from a file
- * (or standard input, "-") is posted in batches to the running daemon with deliver=false: counted
- * in the reports, never called back. Sending the same file twice changes nothing: EventIds are
+/* postbackd import [events|people|apps] FILE. Events are those of a network that moves in: posts
+ * NDJSON from a file (or standard input, "-") in batches to the running daemon with deliver=false:
+ * they count in reports, and no callbacks are sent. A second run changes nothing: EventIds are
  * remembered for ever. */
 #include "base/limits.h"
 #include "cli/client.h"
@@ -66,7 +66,7 @@ static bool read_answer(struct importing *in, struct str answer)
     return good;
 }
 
-/* Posts what is gathered; waits and tries again while the daemon is busy or restarting. */
+/* Posts the batch; waits and tries again while the daemon is busy or restarting. */
 static bool post(struct importing *in)
 {
     if (!in->lines)
@@ -99,7 +99,7 @@ static bool is_blank(struct str line)
     return true;
 }
 
-/* What the daemon would not even read is rejected here. */
+/* Rejects a line that the daemon would not even read. */
 static bool can_be_sent(struct importing *in, struct str line)
 {
     bool too_long = line.n > LINE_BYTES_MOST, has_nul = memchr(line.p, '\0', line.n) != NULL;

@@ -1,8 +1,8 @@
-/* NDJSON, one app a line: {"PartnerId", "PartnerName"?, "AppId", ...}, where the rest is what POST
- * /api/v1/partners/{PartnerId}/apps takes, with the secret that its receiver has (CallbackSecret).
- * The ids are judged first, and nothing is sent where one is wrong; the settings are judged by the
- * running daemon, which knows them all, line by line. An app that is there already stays as it is
- * (409), which makes a second run harmless, and one that was stopped in the middle. */
+/* NDJSON, one app per line: {"PartnerId", "PartnerName"?, "AppId", ...}. The rest is a body of POST
+ * /api/v1/partners/{PartnerId}/apps, with the CallbackSecret that its receiver has. The ids are
+ * checked first, and nothing is sent if one is wrong; the running daemon, which knows all settings,
+ * checks those line by line. An existing app stays as it is (409), so a second run is harmless,
+ * also after a run that was stopped in the middle. */
 #include "cli/import_apps.h"
 
 #include "base/alloc.h"
@@ -83,7 +83,7 @@ static bool read_apps(struct apps_import *in, FILE *f)
 /* --- the daemon --------------------------------------------------------------------------------
  */
 
-/* As it was given, but for what is the partner's. */
+/* Prints the line without the partner's members. */
 static void print_body(struct buf *to, const struct moved_app *a)
 {
     struct json_writer w;
@@ -101,7 +101,7 @@ static void print_body(struct buf *to, const struct moved_app *a)
     json_end_object(&w);
 }
 
-/* Whose name stands in the line. Returns the status; 409: it is there. */
+/* Creates the line's partner. Returns the status; 409: it exists. */
 static int make_partner(struct apps_import *in, const struct moved_app *a, struct buf *answer)
 {
     struct buf body = {0};
@@ -129,7 +129,7 @@ static int make_app(struct apps_import *in, const struct moved_app *a, struct bu
     return status;
 }
 
-/* Whether the partner has such an app. An AppId is unique, so another partner may have it: 404. */
+/* True if the partner has this app. An AppId is unique, so another partner may have it: 404. */
 static bool is_there(struct apps_import *in, const struct moved_app *a)
 {
     struct buf path = {0}, answer = {0};
@@ -140,7 +140,7 @@ static bool is_there(struct apps_import *in, const struct moved_app *a)
     return has;
 }
 
-/* False: the daemon is away, so the rest is not tried. */
+/* False: the daemon is unavailable, so the rest is not tried. */
 static bool make(struct apps_import *in, const struct moved_app *a)
 {
     struct arena arena = {0};

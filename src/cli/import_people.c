@@ -1,8 +1,8 @@
-/* NDJSON, one person a line: {"Email", "Role", "PartnerId"?, "Name"?, "UserId"?, "SendMail"?}. All
- * lines are judged first, and nothing is sent where one is wrong. Then each is invited through the
- * running daemon, so that everything is judged and written down in one place. Whoever is there
- * already stays as he is: the daemon says so (409), which makes a second run harmless, and one that
- * was stopped in the middle. Passwords are never in files: each person gets a one-time link. */
+/* NDJSON, one person per line: {"Email", "Role", "PartnerId"?, "Name"?, "UserId"?, "SendMail"?}.
+ * All lines are checked first, and nothing is sent if one is wrong. Then each person is invited
+ * through the running daemon, so that one place judges and audits everything. An existing person
+ * stays unchanged (409), so a second run is harmless, also after a run that was stopped in the
+ * middle. Files never have passwords: each person gets a one-time link. */
 #include "cli/import_people.h"
 
 #include "base/alloc.h"
@@ -92,7 +92,7 @@ static int by_line(const void *a, const void *b)
     return (x->line > y->line) - (x->line < y->line);
 }
 
-/* One line for each person of an account. */
+/* A person may have only one line per account. */
 static void find_repeated(struct people_import *in)
 {
     if (in->count == 0)
@@ -188,7 +188,7 @@ static bool print_made(struct people_import *in, const struct invited *p, const 
     return good;
 }
 
-/* Who has this address already: as the line says, or somebody else's. False: nobody has it. */
+/* Finds out who has this address: the person in the line, or another one. False: nobody. */
 static bool judge_there(struct people_import *in, struct arena *arena, const struct invited *p)
 {
     struct buf path = path_of(p, true), answer = {0}, text = {0};
@@ -217,7 +217,7 @@ static bool judge_there(struct people_import *in, struct arena *arena, const str
     return user != NULL;
 }
 
-/* False: the daemon is away, or links cannot be printed, so the rest is not tried. */
+/* False: the daemon is unavailable, or links cannot be printed, so the rest is not tried. */
 static bool invite(struct people_import *in, const struct invited *p)
 {
     struct arena arena = {0};

@@ -5,6 +5,6 @@
 
 #include <stdio.h>
 
-/* Reads the whole file before it asks for anything. Returns the exit status; what is wrong is said
- * on standard error, line by line. */
+/* Reads the whole file before it sends anything. Returns the exit status; faults are printed on
+ * standard error, line by line. */
 int import_people(struct client_session *client, FILE *f);

@@ -30,15 +30,15 @@
 #define ANSWER_SHOWN_BYTES 200
 #define SECRET_KEPT_MS (5 * 60 * 1000)
 #define WAIT_MOST_S 300
-#define FEED_PAGE 500 /* the most that the server gives at once */
-/* An account may report 600 times a minute, whoever listens: one `listen` reports the first
+#define FEED_PAGE 500 /* the server's maximum per page */
+/* An account may report 600 times a minute, with all its listeners: one `listen` reports the first
  * hundred, as many as the server keeps, and then half of what is refilled. */
 #define REPORT_EVERY_MS 200
 #define REPORTS_AT_ONCE 100
 static const struct allowance reports = {REPORT_EVERY_MS, REPORTS_AT_ONCE *REPORT_EVERY_MS};
 
-/* An app's Callback Secret. Each reading of it is an entry of the audit log, so it is kept a while;
- * a rotation takes as long to be seen, and the old secret is live meanwhile. */
+/* An app's Callback Secret. Reading it adds an entry to the audit log, so it is kept for a while: a
+ * rotation is noticed that late, and the old secret is live meanwhile. */
 struct app_secret {
     struct app_secret *next;
     struct buf app_id, text;
@@ -49,21 +49,21 @@ struct listening {
     struct client_session *live, *server, *target;
     struct event_stream stream;
     struct arena arena;      /* of one event, or one page of the feed */
-    struct buf after;        /* the cursor into the feed; empty: from its beginning */
-    size_t copied;           /* of the page behind `after`, which could not be ended */
-    int64_t reports_mono_ms; /* when as many as REPORTS_AT_ONCE may be made again */
+    struct buf after;        /* the feed's cursor; empty: from its beginning */
+    size_t copied;           /* of the unfinished page after `after` */
+    int64_t reports_mono_ms; /* when REPORTS_AT_ONCE reports are allowed again */
     long wait_s;             /* until the server is asked again */
     struct app_secret *secrets;
     bool is_away;      /* said already */
     bool is_listening; /* said already */
-    bool is_held;      /* said already: a proxy seems to hold the stream back */
-    bool is_refused;   /* said already; it is the end */
+    bool is_held;      /* printed already: a proxy seems to buffer the stream */
+    bool is_refused;   /* printed already; then it ends */
 };
 
-/* How a question to the server ended. */
+/* The result of a request to the server. */
 enum asked { ASKED_OK, ASKED_LATER, ASKED_REFUSED };
 
-/* As the server asks; a date, which ours never sends, counts as the least. */
+/* As the server asks; a date, which our server never sends, counts as the minimum. */
 static void note_wait(struct listening *l, struct client_session *asked)
 {
     struct buf text = {0};
@@ -114,8 +114,8 @@ static int ask_once(struct listening *l, const char *path, const struct json **r
     return status;
 }
 
-/* *ret lives as long as the arena. Where the limit is met, the same is asked again and nothing
- * else: to begin anew would use up the little that has come back. */
+/* *ret lives as long as the arena. If the limit is reached, only the same request is tried again:
+ * beginning again would use up the little that has come back. */
 static enum asked ask(struct listening *l, const char *path, const struct json **ret)
 {
     const struct json *answer = NULL;
@@ -174,7 +174,7 @@ static bool may_report(struct listening *l)
     return true;
 }
 
-/* For the log; without it, the line is all there is. */
+/* For the app's list of forwards; if it fails, only the printed line remains. */
 static void report(struct listening *l, const struct json *item, int status, int64_t took_ms,
                    struct str shown)
 {
@@ -194,7 +194,7 @@ static void report(struct listening *l, const struct json *item, int status, int
     buf_free(&answer);
 }
 
-/* The headers are those that client_add_header was told. */
+/* Sends the headers given to client_add_header. */
 static void forward(struct listening *l, const char *kind, const struct json *item)
 {
     struct buf answer = {0}, plain = {0}, line = {0};
@@ -203,7 +203,7 @@ static void forward(struct listening *l, const char *kind, const struct json *it
     int status = client_request(l->target, "POST", "", "application/json",
                                 json_member_text(item, "Body"), &answer);
     int64_t took_ms = env_mono_ms(env_real()) - began_ms;
-    plain_text_print(&plain, buf_str(&answer)); /* a report can carry it, too */
+    plain_text_print(&plain, buf_str(&answer)); /* so that a report can contain it */
     struct str shown = str_utf8_prefix(buf_str(&plain), ANSWER_SHOWN_BYTES);
     if (status)
         buf_printf(&line, "%d", status);
@@ -232,7 +232,7 @@ static void forward_test(struct listening *l, struct str data)
     struct str why;
     if (!json_parse(&l->arena, data, &test, &why) || test->type != JSON_OBJECT ||
         !json_member_text(test, "Body").p)
-        return; /* of a later version */
+        return; /* from a later version */
     const struct json *headers = json_member(test, "Headers");
     struct buf name = {0};
     for (const struct json *h = headers ? headers->first : NULL; h; h = h->next) {
@@ -327,8 +327,8 @@ static enum asked read_callback(struct listening *l, struct str reward_id, const
     return asked;
 }
 
-/* The list of callbacks goes from new to old and shares the feed's cursors: before the end of a
- * page of the feed it has those of that page with their bodies, but for the last one. */
+/* The list of callbacks runs from new to old and shares the feed's cursors: so the list before the
+ * end of a page of the feed has that page's callbacks with their bodies, except the last one. */
 static enum asked read_bodies(struct listening *l, struct str page_end, size_t count,
                               const struct json **ret)
 {
@@ -363,7 +363,7 @@ static enum asked copy(struct listening *l, struct str reward_id, const struct j
     return asked;
 }
 
-/* A page that could not be copied to its end is read again, and begins with the same rewards. */
+/* An unfinished page is read again, and begins with the same rewards. */
 static enum asked copy_page(struct listening *l, const struct json *items, size_t count,
                             struct str page_end)
 {
@@ -405,7 +405,7 @@ static enum asked read_page(struct listening *l, bool copies, bool *ret_more)
     return asked;
 }
 
-/* Where the feed ends now: behind the newest callback. */
+/* Finds the present end of the feed: after the newest callback. */
 static enum asked find_end(struct listening *l)
 {
     const struct json *newest = NULL;
@@ -420,7 +420,7 @@ static enum asked find_end(struct listening *l)
     return asked;
 }
 
-/* Up to a page that is not full: what has come since is told by the stream, once a second. */
+/* Reads until a page is not full: the stream reports later rewards once a second. */
 static enum asked read_feed(struct listening *l)
 {
     bool more = true;
@@ -432,7 +432,7 @@ static enum asked read_feed(struct listening *l)
     return asked;
 }
 
-/* Whatever the stream says is a reason to read the feed: also a ping, as another node may have
+/* Every event of the stream, even a ping, is a reason to read the feed: another node may have
  * accepted something. False: the stream is opened again. */
 static bool take_event(void *context, struct str name, struct str data)
 {
@@ -517,7 +517,7 @@ int command_listen(struct settings *s)
         .target = client_open(to, STR_NONE),
         .wait_s = RECONNECT_AFTER_S,
     };
-    client_keep_most(l.target, ANSWER_SHOWN_BYTES + 4); /* and a character that is cut there */
+    client_keep_most(l.target, ANSWER_SHOWN_BYTES + 4); /* and room for a cut character */
     l.stream.event = take_event;
     l.stream.context = &l;
     listen_until_refused(&l);

@@ -162,8 +162,8 @@ static int run(const struct command_entry *c, int argc, char **argv)
     struct settings settings;
     struct str why;
     bool good = settings_read(&settings, c->command, argc, argv, environ, &why);
-    if (good &&
-        !(c->command & (COMMAND_SERVE | COMMAND_CHECK))) /* they warn once the log is set up */
+    if (good && !(c->command &
+                  (COMMAND_SERVE | COMMAND_CHECK))) /* these two warn after the log is configured */
         settings_warn(&settings);
     bool is_strange = good && settings.operand_count && !*c->operands;
     int status;
@@ -178,8 +178,8 @@ static int run(const struct command_entry *c, int argc, char **argv)
     return status;
 }
 
-/* The main thread and every other one get the same stack, whatever `ulimit -s` says: the kernel
- * grows the main thread's up to the limit of the moment, and new threads get the default. */
+/* All threads get the same stack, whatever `ulimit -s` is: the kernel grows the main thread's up to
+ * the present limit, and new threads get the default. */
 static bool set_stack(void)
 {
     struct rlimit limit;
@@ -196,9 +196,9 @@ static bool set_stack(void)
     return good;
 }
 
-/* The next file that is opened would get the number of one that is closed, and messages would be
- * written into it. /dev/null takes that number instead, opened the wrong way round, so that using
- * it is an error as before. */
+/* If a standard file is closed, the next opened file would get its number, and messages would be
+ * written into that file. So /dev/null takes the number, opened in the wrong direction: using it is
+ * still an error. */
 static bool reserve_standard_files(void)
 {
     for (int fd = 0; fd <= 2; fd++)
@@ -207,7 +207,7 @@ static bool reserve_standard_files(void)
     return true;
 }
 
-/* Whoever reads the output must be able to rely on the exit status. */
+/* Failed output must change the exit status, on which readers of the output rely. */
 static int end_output(int status)
 {
     if (fflush(stdout) == 0 && !ferror(stdout))
@@ -261,5 +261,5 @@ int main(int argc, char **argv)
     if (sodium_init() < 0)
         return command_fail(1, "libsodium cannot be initialised.");
     int status = run_word(word, argc, argv);
-    return is_server ? status : end_output(status); /* nobody reads a server's */
+    return is_server ? status : end_output(status); /* nobody reads a server's output */
 }

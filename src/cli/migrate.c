@@ -1,4 +1,5 @@
-/* postbackd migrate: brings a store's tables up to this version, or says what that would be. */
+/* postbackd migrate: upgrades a store's tables to this version, or prints what that would
+ * change. */
 #include "cli/command.h"
 #include "cli/store_name.h"
 #include "store/store_open.h"

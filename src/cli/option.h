@@ -29,7 +29,7 @@ enum command {
     COMMAND_CLUSTERS = 1 << 15,
 };
 
-/* The index of an option in the table: what code asks by. */
+/* An option's index in the table, by which code asks for it. */
 enum option_id {
     OPTION_CONFIG,
     OPTION_LISTEN,
@@ -106,87 +106,87 @@ struct option {
     const char *argument; /* shown in --help; NULL: a flag, which takes none */
     const char *fallback; /* NULL: none; see option_fallback */
     const char *help;     /* see option_help */
-    unsigned commands;    /* which take it */
+    unsigned commands;    /* which commands take it */
     unsigned flags;
 };
 
 enum {
     OPTION_IS_LIST = 1,
-    OPTION_IS_SECRET = 2,   /* environment only: a command line is seen by everybody */
+    OPTION_IS_SECRET = 2,   /* environment only: everybody can see a command line */
     OPTION_IS_RELOADED = 4, /* a running server takes a new value at SIGHUP */
 };
 
 extern const struct option option_table[OPTION_COUNT];
 
-/* For the commands, of which some have another default or text than the table. */
+/* For these commands: some have another default or text than the table. */
 const char *option_fallback(enum option_id id, unsigned commands); /* NULL: none */
 const char *option_help(enum option_id id, unsigned commands);
 
 struct buf;
 void option_print_variable(struct buf *to, const struct option *o); /* POSTBACKD_NAME */
-/* A line, with its default, as the commands take it. */
+/* Prints a line of help with the default for these commands. */
 void option_print_help(struct buf *to, enum option_id id, unsigned commands);
 
 #define SETTING_VALUES_MAX 64
-#define SETTING_UNKNOWN_MAX 16 /* more are not told of */
+#define SETTING_UNKNOWN_MAX 16 /* further ones are not reported */
 
-/* Where a value comes from; a later source replaces an earlier one. */
+/* The source of a value; later ones replace earlier ones. */
 enum setting_source { FROM_NOWHERE, FROM_FILE, FROM_ENVIRONMENT, FROM_COMMAND_LINE };
 
 /* The values of one run. Texts are the arena's. */
 #define OPERATOR_KEY_BYTES_LEAST 16
-#define OPERATOR_KEY_BYTES_MOST 8192 /* half of a request's head: beside other fields */
+#define OPERATOR_KEY_BYTES_MOST 8192 /* half of a request's head: leaves room for other fields */
 
 struct settings {
     struct arena arena;
     enum command command;
     int argc; /* behind the command */
     char **argv, **environment;
-    bool wiped; /* of the environment's secrets nothing is left */
+    bool wiped; /* the environment's secrets are overwritten */
     struct {
         struct str values[SETTING_VALUES_MAX];
         int lines[SETTING_VALUES_MAX]; /* of the config file */
         size_t count;
         enum setting_source source;
     } of[OPTION_COUNT];
-    struct str operands[2]; /* what is no option: FILE of backup, import */
+    struct str operands[2]; /* arguments that are no options: FILE of backup, import */
     size_t operand_count;
     struct str unknown_variables[SETTING_UNKNOWN_MAX]; /* POSTBACKD_* that name no option */
     size_t unknown_variable_count;
     struct str file;
     bool file_has_key;      /* a secret option stands in the config file */
-    struct str public_file; /* the config file where everybody on the machine may read it */
+    struct str public_file; /* the config file, if everybody on the machine may read it */
 };
 
-/* Reads file, environment and command line (argv behind the command). False: *ret_why is one
- * clear line in the arena. --help is handled by the caller before. */
+/* Reads file, environment and command line (argv after the command). False: *ret_why is one clear
+ * line in the arena. The caller handles --help before. */
 MUST_CHECK bool settings_read(struct settings *s, enum command command, int argc, char **argv,
                               char **environment, struct str *ret_why);
 void settings_free(struct settings *s);
-/* The same file, environment and command line once more, for a server that runs: secrets of the
- * environment, which has been wiped, are those of `first`, and must not outlive it. Frees nothing;
- * where it is false *next is to be freed all the same. */
+/* Reads the same sources again, for a running server. The environment was wiped, so its secrets are
+ * those of `first`, which must outlive them. Frees nothing; on false *next must be freed all the
+ * same. */
 MUST_CHECK bool settings_reread(const struct settings *first, struct settings *next,
                                 struct str *ret_why);
-/* Whether both have the same value, given or by default. */
+/* True if both have the same value, given or by default. */
 bool settings_same(const struct settings *a, const struct settings *b, enum option_id id);
-/* Overwrites the values of secret options, read or not: /proc/PID/environ shows a process's
- * environment for as long as it runs. */
+/* Overwrites the values of secret options: /proc/PID/environ shows a process's environment for as
+ * long as it runs. */
 void settings_wipe_environment(char **environment);
 /* Logs a warning for each unknown POSTBACKD_* variable, and for keys in a config file that others
- * may read: once the log is as it was asked for. */
+ * may read. Call it after the log is configured. */
 void settings_warn(const struct settings *s);
 
-/* The value, or the option's fallback, or absent. */
+/* The value, the option's fallback, or absent. */
 struct str settings_text(const struct settings *s, enum option_id id);
-/* Which option, and where that value of it stands, before what is wrong with it:
- * "FILE:LINE: name: ", "POSTBACKD_NAME: " or "--name: ". */
+/* Prints the option and the source of that value, as the beginning of a message: "FILE:LINE: name:
+ * ", "POSTBACKD_NAME: " or "--name: ". */
 void settings_print_place(struct buf *to, const struct settings *s, enum option_id id,
                           struct str value);
 /* A whole number of [least, most]; false with *ret_why. */
 MUST_CHECK bool settings_int(struct settings *s, enum option_id id, int64_t least, int64_t most,
                              int64_t *ret, struct str *ret_why);
 
-/* One file's text, as settings_read reads it: also for the fuzzer. */
+/* Reads the text of a file like settings_read; also for the fuzzer. */
 MUST_CHECK bool settings_parse_file(struct settings *s, struct str name, struct str text,
                                     struct str *ret_why);

@@ -1,5 +1,5 @@
-/* The only table of options: for the parsers, the help and the manual page. OPTION_IS_RELOADED
- * marks those that SIGHUP changes. Behind it stands what is different for some commands. */
+/* The only table of options, for the parsers, the help and the manual page. OPTION_IS_RELOADED:
+ * SIGHUP changes it. After the table: differences for some commands. */
 #include "cli/option.h"
 
 #include "domain/schedule.h"
@@ -11,7 +11,7 @@
 
 #define S (COMMAND_SERVE | COMMAND_CHECK)
 #define D COMMAND_DEMO
-/* Of a running server: client_open_server. */
+/* For clients of a running server: client_open_server. */
 #define CLIENTS                                                                                    \
     (COMMAND_IMPORT | COMMAND_EXPORT | COMMAND_LISTEN | COMMAND_RECONCILE | COMMAND_USER |         \
      COMMAND_HEALTH)
@@ -221,13 +221,13 @@ const struct option option_table[OPTION_COUNT] = {
                        COMMAND_MOVE, 0},
 };
 
-/* fallback and help: NULL as in the table. */
+/* fallback and help: NULL: as in the table. */
 static const struct {
     enum option_id id;
     unsigned commands;
     const char *fallback, *help;
 } of_commands[] = {
-    /* beside the server, whose partner it stands for */
+    /* beside the server, whose partner's receiver it is */
     {OPTION_LISTEN, COMMAND_RECEIVE, "127.0.0.1:9000", NULL},
     {OPTION_PARTNER, COMMAND_EXPORT, NULL,
      "The partner whose rows are meant, if the key is an operator's. Without it, those of all "

@@ -13,8 +13,8 @@ struct receiving {
     struct str secret;
     int status;
     int64_t delay_ms;
-    int64_t fail_millionths; /* of the requests */
-    bool prints;             /* headers and bodies, too */
+    int64_t fail_millionths; /* share of requests to fail */
+    bool prints;             /* also prints headers and bodies */
     struct rng rng;
 };
 
@@ -33,7 +33,7 @@ static int status_of(void *context, struct str path, int64_t *ret_delay_ms)
     return fails ? 503 : r->status;
 }
 
-/* As it came, for whoever checks signatures by it; on a terminal as plain text. */
+/* Unchanged, for checking signatures by hand; on a terminal as plain text. */
 static void print_text(struct str text)
 {
     if (!isatty(STDOUT_FILENO)) {
@@ -53,7 +53,7 @@ static void print_request(const struct http_request *r)
         command_say(stdout, "%.*s: %.*s", STR_ARG(r->headers[i].name),
                     STR_ARG(r->headers[i].value));
     puts("");
-    if (r->method == HTTP_GET) /* which is signed instead of a body */
+    if (r->method == HTTP_GET) /* the query is signed instead of a body */
         command_say(stdout, "%.*s%s%.*s", STR_ARG(r->path), r->query.p ? "?" : "",
                     STR_ARG(r->query));
     else

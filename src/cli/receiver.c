@@ -1,5 +1,5 @@
-/* The receiver: what a partner writes in an afternoon, on our own server. It is also the proof
- * that what we document about verifying is enough to verify. */
+/* The receiver, as a partner would write it, on our own HTTP server. It also proves that our
+ * documented way of verifying is sufficient. */
 #include "cli/receiver.h"
 
 #include "api/query.h"
@@ -24,10 +24,10 @@ struct receiver {
     int listen_fd;
     pthread_t thread;
     struct task stop;
-    uint64_t seen[SEEN_SLOTS]; /* hashes of RewardIds; a ring per slot of one: enough to notice */
+    uint64_t seen[SEEN_SLOTS]; /* hashes of RewardIds, one per slot: enough to notice duplicates */
 };
 
-/* A request whose answer waits. */
+/* A request with a delayed answer. */
 struct delayed {
     struct timer timer;
     struct http_request *r;
@@ -54,7 +54,7 @@ static bool has_seen(struct receiver *receiver, struct str path, struct str id)
     return seen;
 }
 
-/* Of a JSON body, a form or a query. */
+/* Fields of a JSON body, a form or a query. */
 struct callback_fields {
     struct str sig, panelist_id, reward_type, reward_id, reward;
 };
@@ -109,7 +109,7 @@ static bool check_sig(const struct callback_fields *f, struct str secret)
     return CRYPTO_memcmp(hex, f->sig.p, sizeof hex) == 0;
 }
 
-/* What webhook-signature covers: the body, or of a GET path and query. */
+/* The text that webhook-signature covers: the body; for a GET, path and query. */
 static struct str signed_text(struct http_request *r)
 {
     if (r->method != HTTP_GET)
@@ -127,7 +127,7 @@ static bool check_webhook(struct http_request *r, struct str secret, int64_t now
     struct str id = http_header(r, "webhook-id"), at = http_header(r, "webhook-timestamp");
     struct str rest = http_header(r, "webhook-signature");
     uint64_t number;
-    /* the text is signed, so it must be the one that the number is printed as */
+    /* the text is signed, so it must be the number's own spelling */
     if (!id.p || at.n > 12 || !str_parse_uint(at, INT64_MAX, &number) || at.p[0] == '0')
         return false;
     int64_t seconds = (int64_t)number;

@@ -1,6 +1,6 @@
-/* postbackd reconcile --day D FILE: a partner's own records against the daemon's rewards of that
- * day. The feed is read page by page and each reward looked up in the records; what of them
- * nothing matched is no reward of the day. */
+/* postbackd reconcile --day D FILE: compares a partner's own records with the daemon's rewards of
+ * that day. Reads the feed page by page and looks up each reward in the records; unmatched records
+ * are no rewards of the day. */
 #include "cli/client.h"
 #include "cli/command.h"
 #include "cli/records.h"
@@ -18,12 +18,12 @@ struct reconciling {
     struct client_session *client;
     struct records records;
     struct str day, partner;
-    bool fetch; /* what is missing goes to stdout as NDJSON, */
-    FILE *said; /* and findings where it is not in the way */
+    bool fetch; /* missing rewards go to stdout as NDJSON, */
+    FILE *said; /* and findings to the other stream */
     long rewards, missing, doubled, different, unknown;
 };
 
-/* A reward of the feed as one line: its members are texts, numbers, booleans and nulls. */
+/* Prints a reward of the feed as one line: its members are texts, numbers, booleans and nulls. */
 static void print_reward(const struct json *reward)
 {
     struct buf line = {0};
@@ -50,7 +50,7 @@ static void say_different(struct reconciling *r, const char *name, struct str id
     buf_free(&text);
 }
 
-/* False: the answer is none of this daemon's. */
+/* False: the answer is not from such a daemon. */
 static bool compare(struct reconciling *r, const struct json *reward)
 {
     struct str id = json_member_text(reward, "RewardId"),
@@ -122,7 +122,7 @@ static bool get(struct reconciling *r, const char *path, struct buf *answer)
     return status == 200;
 }
 
-/* One page; `after` is emptied behind the last. */
+/* Reads one page; empties `after` after the last one. */
 static bool read_page(struct reconciling *r, struct buf *after)
 {
     struct buf path = {0}, answer = {0};
@@ -174,7 +174,7 @@ static int reconcile(struct reconciling *r)
     return r->missing || r->doubled || r->different || r->unknown ? 1 : 0;
 }
 
-/* What is wrong with the call's words; NULL: nothing. */
+/* What is wrong with the arguments; NULL: nothing. */
 static const char *judge(struct settings *s)
 {
     struct str day = settings_text(s, OPTION_DAY), partner = settings_text(s, OPTION_PARTNER);

@@ -1,4 +1,4 @@
-/* Two forms of file, one kind of record. */
+/* Reads both forms of file into one kind of record. */
 #include "cli/records.h"
 
 #include "base/alloc.h"
@@ -16,11 +16,11 @@
 struct records_reader {
     struct records *r;
     struct str *ret_why;
-    struct buf text, record; /* the line that was read last; the record so far */
-    long lines;              /* that were read */
-    long line;               /* the first one of the record */
-    bool has_begun, is_csv;  /* by the first line that is not blank */
-    bool is_open;            /* the record ends within quotes */
+    struct buf text, record;                      /* the last line; the record so far */
+    long lines;                                   /* lines read */
+    long line;                                    /* first line of the record */
+    bool has_begun, is_csv;                       /* from the first line that is not blank */
+    bool is_open;                                 /* the record ends within quotes */
     int id_column, reward_column, revenue_column; /* CSV; -1: none */
 };
 
@@ -94,14 +94,14 @@ static bool read_json_line(struct records_reader *in, struct str line)
 
 #define COLUMNS_MAX 256
 
-/* Old spreadsheets end lines with CR alone. Such a file is one long first line: as a header, all
- * its records would be lost without a word, and every reward of the day would be missing. */
+/* Old spreadsheets end lines with CR alone. Such a file is one long first line: as a header it
+ * would silently lose all records, and every reward of the day would seem missing. */
 static bool fail_at_cr(struct records_reader *in)
 {
     return fail(in, "a carriage return within a line: save the file with LF or CRLF line ends.");
 }
 
-/* Cuts a record, whose quotes are closed, into fields, unquoting in place. */
+/* Splits a complete record into fields, unquoting in place. */
 static bool cut_fields(struct records_reader *in, char *record, struct str *fields, int *ret_count)
 {
     char *p = record;
@@ -183,11 +183,10 @@ static int by_id(const void *a, const void *b)
     return order ? order : (x->line > y->line) - (x->line < y->line);
 }
 
-/* Whether a quoted field goes on behind the end of this line; `is_open`: one does so behind the
- * line before. */
+/* True if a quoted field continues after this line; is_open: one did after the line before. */
 static bool has_open_quote(struct str line, bool is_open)
 {
-    bool may_toggle = true; /* a field begins, or a quote has just been read that "" would escape */
+    bool may_toggle = true; /* at a field's begin, or after a quote that "" would escape */
     for (size_t i = 0; i < line.n; i++) {
         bool is_quote = line.p[i] == '"' && (is_open || may_toggle);
         is_open ^= is_quote;
@@ -210,7 +209,7 @@ static void append_line(struct records_reader *in)
     in->is_open = in->is_csv && has_open_quote(line, in->is_open);
 }
 
-/* A line, or in CSV as many as a quoted field with line ends in it has (RFC 4180). */
+/* Reads a line; in CSV several, if a quoted field contains line ends (RFC 4180). */
 static bool read_record(struct records_reader *in, FILE *f)
 {
     buf_clear(&in->record);
@@ -250,7 +249,7 @@ bool records_read(struct records *r, FILE *f, struct str *ret_why)
     in.line = 0;
     if (good && ferror(f))
         good = fail(&in, "the file cannot be read: %s", strerror(errno));
-    else if (good && !in.has_begun) /* what failed to write it is more likely than no reward */
+    else if (good && !in.has_begun) /* a failed writer is more likely than a day without rewards */
         good = fail(&in, "the file is empty. If you recorded nothing that day, write the header "
                          "line of a CSV file: RewardId,Reward");
     buf_free(&in.text);

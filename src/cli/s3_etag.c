@@ -18,7 +18,7 @@ static bool add_md5(struct buf *to, const char *hex)
     return true;
 }
 
-/* The MD5s of all parts, and how many; false: not every ETag is one. */
+/* Reads the MD5s of all parts and their number. False: an ETag is no MD5. */
 static bool read_md5s(struct str parts, struct buf *ret, int *ret_count)
 {
     const size_t whole = strlen(BEGIN) + 2 * MD5_BYTES + strlen(END);

@@ -13,8 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Thousands of connections: take every descriptor that the limits allow. Returns how many those
- * are. */
+/* For thousands of connections: raises the limit of descriptors as far as allowed, and returns
+ * it. */
 static int64_t raise_descriptor_limit(void)
 {
     struct rlimit limit;
@@ -26,7 +26,7 @@ static int64_t raise_descriptor_limit(void)
     return limit.rlim_cur < INT64_MAX ? (int64_t)limit.rlim_cur : INT64_MAX;
 }
 
-/* SQLite does not say which limit a write has met, so this says it before. */
+/* SQLite does not report which limit stopped a write, so this warns before. */
 static void warn_of_file_limit(void)
 {
     struct rlimit limit;
@@ -36,7 +36,7 @@ static void warn_of_file_limit(void)
                     LOG_C("fix", "ulimit -f unlimited; of a systemd unit, LimitFSIZE=infinity"));
 }
 
-/* A core dump would hold the master key and every partner's secrets. */
+/* A core dump would contain the master key and every partner's secrets. */
 static void forbid_core_dumps(void)
 {
     struct rlimit limit;
@@ -46,7 +46,7 @@ static void forbid_core_dumps(void)
     }
 }
 
-/* The link is a secret for a person: it goes to a terminal, never into a log. */
+/* The link is a secret for a person: it is printed on a terminal, never in a log. */
 static void offer_set_up(struct daemon *d)
 {
     struct buf link = {0};

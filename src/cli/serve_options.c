@@ -1,5 +1,5 @@
-/* Settings to daemon options, each judged here with one clear line; also the number of loops where
- * none is given. */
+/* Turns settings into daemon options, and checks each with one clear line; also the default number
+ * of loops. */
 #include "cli/serve_options.h"
 
 #include "cli/store_name.h"
@@ -37,7 +37,7 @@ static bool fail(struct settings *s, struct str *ret_why, enum option_id id, con
     return fail_value(s, ret_why, id, settings_text(s, id), why);
 }
 
-/* Without the value, as it may be or carry a secret. */
+/* Does not print the value, which may contain a secret. */
 static bool fail_unquoted(struct settings *s, struct str *ret_why, enum option_id id,
                           struct str value, const char *fmt, ...) PRINTF_LIKE(5, 6);
 static bool fail_unquoted(struct settings *s, struct str *ret_why, enum option_id id,
@@ -114,7 +114,7 @@ static bool read_numbers(struct settings *s, struct daemon_options *o, struct st
     return true;
 }
 
-/* The machine's where none is given. */
+/* The host's name if none is given. */
 static bool read_node_name(struct settings *s, const char **ret, struct str *ret_why)
 {
     static char machine[NODE_NAME_BYTES + 1];
@@ -216,7 +216,7 @@ static bool read_listener(struct settings *s, struct daemon_options *o, struct s
     return true;
 }
 
-/* Judged before anything is opened or made: a slip leaves nothing behind. */
+/* Checked before anything is opened or made, so that a mistake leaves nothing behind. */
 static bool read_outside(struct settings *s, struct daemon_options *o, struct str *ret_why)
 {
     struct str proxy = settings_text(s, OPTION_PROXY), dns = settings_text(s, OPTION_DNS_SERVER);
@@ -301,7 +301,7 @@ static bool read_mail(struct settings *s, struct daemon_options *o, struct str *
     return true;
 }
 
-/* What follows `kafka:`; NULL: the option is not given. */
+/* The text after `kafka:`; NULL: the option is not given. */
 static bool read_topic(struct settings *s, enum option_id id, const char *form, const char **ret,
                        struct str *ret_why)
 {

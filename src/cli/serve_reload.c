@@ -28,7 +28,7 @@ static bool is_taken(const struct serve_settings *s, const struct settings *next
            (!is_of_mail(id) || (has_mail && wants_mail));
 }
 
-/* What only a restart takes is compared with what the server was started with. */
+/* Settings that need a restart are compared with those at the server's start. */
 static void say_changes(const struct serve_settings *s, const struct settings *next)
 {
     int64_t taken = 0, left = 0;

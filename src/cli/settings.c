@@ -33,7 +33,7 @@ static int find_option(struct str name)
     return -1;
 }
 
-/* A later source replaces what an earlier one said; within one source a list grows. */
+/* A later source replaces an earlier one's value; within one source a list grows. */
 static bool set(struct settings *s, int id, struct str value, enum setting_source source, int line,
                 struct str *ret_why)
 {
@@ -87,7 +87,7 @@ bool settings_parse_file(struct settings *s, struct str name, struct str text, s
         return fail(s, ret_why, "%.*s is not a text file in UTF-8.", STR_ARG(name));
     s->file = arena_str(&s->arena, name);
     struct str rest = text;
-    if (str_has_prefix(rest, UTF8_MARK)) /* which some editors write */
+    if (str_has_prefix(rest, UTF8_MARK)) /* some editors write it */
         rest = (struct str){rest.p + strlen(UTF8_MARK), rest.n - strlen(UTF8_MARK)};
     for (int number = 1; rest.p; number++) {
         struct str line = str_cut(&rest, '\n');
@@ -121,7 +121,7 @@ static bool read_file(struct settings *s, const char *path, struct str *ret_why)
 /* --- the environment ------------------------------------------------------------------------ */
 
 #define PREFIX "POSTBACKD_"
-#define VARIABLE_MAX 64 /* bytes of a variable behind the prefix */
+#define VARIABLE_MAX 64 /* bytes of a variable after the prefix */
 
 static int option_of_variable(struct str variable)
 {
@@ -141,7 +141,7 @@ static bool read_variable(struct settings *s, struct str variable, struct str va
 {
     int id = option_of_variable(variable);
     if (id < 0) {
-        /* POSTBACKD_BIN is the test suite's, POSTBACKD_TEST_SIZES read where a store is opened. */
+        /* POSTBACKD_BIN is for the tests; POSTBACKD_TEST_SIZES is read where a store is opened. */
         if (!str_is(variable, "BIN") && !str_is(variable, "TEST_SIZES") &&
             s->unknown_variable_count < SETTING_UNKNOWN_MAX)
             s->unknown_variables[s->unknown_variable_count++] = variable;
@@ -261,8 +261,8 @@ static void forget(struct settings *s)
 
 static bool read_all(struct settings *s, struct str *ret_why)
 {
-    /* A first look finds --config; then file, environment and command line, each beating the
-     * one before. */
+    /* First finds --config; then reads file, environment and command line, each replacing the one
+     * before. */
     if (!read_environment(s, s->environment, true, ret_why) ||
         !read_command_line(s, s->argc, s->argv, ret_why))
         return false;

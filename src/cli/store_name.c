@@ -1,4 +1,4 @@
-/* Where a store is, in the words of an option. */
+/* Parses an option that names a store. */
 #include "cli/store_name.h"
 
 #include "base/buf.h"
