@@ -22,11 +22,11 @@
 /* An arena that has grown large takes large chunks, which the allocator maps and, at the end,
  * gives back to the system whole (alloc_configure). */
 #define LARGE_BYTES (64 * CHUNK_BYTES)
-#define LARGE_PAGES_FROM_BYTES (4 * LARGE_BYTES) /* mappings beside each other make up a page */
+#define LARGE_PAGES_FROM_BYTES (4 * LARGE_BYTES) /* adjacent mappings share a large page */
 
 struct arena_chunk {
     struct arena_chunk *next;
-    size_t bytes; /* behind it; 16-aligned like this struct */
+    size_t bytes; /* after this struct; 16-aligned like it */
 };
 
 static char *chunk_new(struct arena *a, size_t n)
@@ -41,7 +41,7 @@ static char *chunk_new(struct arena *a, size_t n)
 void *arena_alloc(struct arena *a, size_t n)
 {
     ASSERT(n < SIZE_MAX / 2);
-    n = n > 0 ? (n + 15) & ~(size_t)15 : 16; /* nothing has a place of its own too */
+    n = n > 0 ? (n + 15) & ~(size_t)15 : 16; /* 0 bytes get an address of their own, too */
     a->total_bytes += n;
     if (ARENA_PLAIN || n > CHUNK_BYTES / 4)
         return chunk_new(a, n);

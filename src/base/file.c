@@ -1,4 +1,4 @@
-/* O_NONBLOCK, because without it the opening of a named pipe waits for who writes to it. */
+/* O_NONBLOCK: without it, opening a named pipe waits for a writer. */
 #include "base/file.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 
 #define PART_BYTES 4096
 
-/* What the file is instead of a regular one. */
+/* The kind of a file that is not a regular one. */
 static const char *kind_of(mode_t mode)
 {
     switch (mode & S_IFMT) {

@@ -1,5 +1,4 @@
-/* A hash map with a node for each entry. Entries whose hashes are equal are told apart by their
- * ids. */
+/* A hash map with a node per entry. Entries with equal hashes are distinguished by their ids. */
 #include "base/index.h"
 
 #include "base/alloc.h"

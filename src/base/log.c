@@ -1,8 +1,7 @@
-/* One line per event, one write per line, so that lines of several threads never mix. Nobody waits
- * for whoever reads the log: when they have stopped, lines are lost and counted, and all else goes
- * on.
- * Control bytes and what is not UTF-8 are escaped: what a partner chose must neither forge a line
- * nor make the log unreadable. */
+/* One line per event and one write per line, so that lines of several threads never mix. The daemon
+ * does not wait for a log reader that has stopped: lines are lost and counted. Control bytes and
+ * bytes that are not UTF-8 are escaped, so that a partner's text can neither forge a line nor make
+ * the log unreadable. */
 #include "base/log.h"
 
 #include "base/buf.h"
@@ -20,12 +19,14 @@
 static atomic_int least_level = LOG_INFO;
 static atomic_bool as_json = false;
 
-#define PATIENCE_MS 50 /* for a reader that is behind; none until it reads again */
-/* What is ready takes PIPE_BUF bytes without waiting. Texts end here; behind it is room for the
- * names and numbers of fields that follow, so a cut line stays JSON. */
+#define PATIENCE_MS                                                                                \
+    50 /* wait for a slow reader; after a lost line no wait until it reads again                   \
+        */
+/* A ready pipe takes PIPE_BUF bytes without waiting. Texts end here, so that the names and numbers
+ * of later fields have room and a cut line stays valid JSON. */
 #define TEXT_END (PIPE_BUF - 1024)
 static pthread_mutex_t writing = PTHREAD_MUTEX_INITIALIZER;
-static long lost; /* lines since the last that was written; under the mutex */
+static long lost; /* lines lost since the last written one; under the mutex */
 
 void log_set(enum log_level least, bool json)
 {
@@ -113,7 +114,7 @@ static void print(struct buf *line, enum log_level level, const char *event,
     }
 }
 
-/* False: nobody reads. A stderr that is closed is as good as read: nothing is to be done for it. */
+/* False: nobody reads. A closed stderr counts as read, as nothing can be done about it. */
 static bool put(const struct buf *line)
 {
     struct pollfd out = {.fd = STDERR_FILENO, .events = POLLOUT};

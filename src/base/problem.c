@@ -1,5 +1,5 @@
-/* Collects the faults of one input; see problem.h. The bounds stand here, so that no input of many
- * faults becomes an answer that is longer than itself. */
+/* Collects the faults of one input; see problem.h. Its bounds keep an input with many faults from
+ * causing a longer answer than itself. */
 #include "base/problem.h"
 
 #include "base/buf.h"

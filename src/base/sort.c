@@ -1,5 +1,4 @@
-/* Byte by byte from the least significant one; bytes that are the same in all keys cost nothing but
- * the counting. */
+/* Byte by byte from the least significant one; a byte that is equal in all keys is only counted. */
 #include "base/sort.h"
 
 #include <stdbool.h>

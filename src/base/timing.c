@@ -1,5 +1,4 @@
-/* Counters without order between them: a reader may see one that was added to and another that
- * was not yet. */
+/* Counters without a common order: a reader may see one counter updated and another not yet. */
 #include "base/timing.h"
 
 #include "base/check.h"

@@ -20,7 +20,7 @@ struct worker {
     pthread_cond_t changed;
     struct task *first, *last;
     uint32_t served_last;                  /* the owner */
-    uint32_t running[WORKER_THREADS_MOST]; /* the owners of the tasks that run, in no order */
+    uint32_t running[WORKER_THREADS_MOST]; /* owners of the running tasks, in no order */
     int running_count;
     bool stopping;
 };
@@ -48,7 +48,7 @@ static bool is_running(const struct worker *w, uint32_t owner)
     return false;
 }
 
-/* With the lock held: takes the task whose turn it is out of the list; NULL: there is none. */
+/* With the lock held: removes the task whose turn it is; NULL: there is none. */
 static struct task *take_next(struct worker *w)
 {
     struct task *before = NULL, *chosen = NULL, *chosen_before = NULL;
@@ -82,7 +82,7 @@ static struct task *take(struct worker *w)
     return task;
 }
 
-/* Its owner's next task may run now; at the end the other threads see that none is left. */
+/* Lets the owner's next task run; at the end tells the other threads that none is left. */
 static void note_ran(struct worker *w, uint32_t owner)
 {
     int i = 0;

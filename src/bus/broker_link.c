@@ -16,7 +16,7 @@ void broker_link_up(struct broker_link *l)
     l->said = RD_KAFKA_RESP_ERR_NO_ERROR;
 }
 
-/* Connections come and go one by one: only that none is left is worth a warning. */
+/* Single connections come and go: only losing all of them is worth a warning. */
 void broker_link_error(struct broker_link *l, int code, const char *reason)
 {
     if (code == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN) {
@@ -33,7 +33,7 @@ void broker_link_error(struct broker_link *l, int code, const char *reason)
     }
 }
 
-/* From librdkafka's threads: what matters comes as an error, too. */
+/* Called on librdkafka's threads. What matters is also reported as an error. */
 void broker_link_log(const rd_kafka_t *rk, int level, const char *facility, const char *text)
 {
     (void)rk;

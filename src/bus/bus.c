@@ -61,7 +61,7 @@ static void commit(struct bus *b)
     b->is_committing = rd_kafka_commit(b->consumer, NULL, 1) == RD_KAFKA_RESP_ERR_NO_ERROR;
 }
 
-/* The first n messages are done with. */
+/* Removes the first n messages, which are finished. */
 static void finish_messages(struct bus *b, size_t n)
 {
     rd_kafka_topic_partition_list_t *done = rd_kafka_topic_partition_list_new(1);
@@ -121,7 +121,7 @@ static void on_rebalance(rd_kafka_t *rk, rd_kafka_resp_err_t error,
     } else {
         group_drop(b);
         free_messages(b, b->waiting_count);
-        b->is_committing = false; /* one more, behind the one that may be under way */
+        b->is_committing = false; /* one more, after the one that may be under way */
         commit(b);
         set_paused(b, false, NULL); /* librdkafka keeps a partition paused over assignments */
         rd_kafka_assign(rk, NULL);
@@ -133,7 +133,7 @@ static void on_rebalance(rd_kafka_t *rk, rd_kafka_resp_err_t error,
 
 /* --- the thread ------------------------------------------------------------------------------- */
 
-/* Callbacks run in here. Whether a message came. */
+/* Runs librdkafka's callbacks. True: a message came. */
 static bool poll_message(struct bus *b, int wait_ms)
 {
     rd_kafka_message_t *m = rd_kafka_consumer_poll(b->consumer, wait_ms);
@@ -170,7 +170,7 @@ static const char *why_not_stored(struct bus *b, enum store_status status)
     return refusal == STORE_TAKES ? "the store is busy or away" : store_refusal_text(refusal);
 }
 
-/* Takes the first messages one step further. False: it has to be tried again, *ret_why. */
+/* Advances the first messages by one step. False: *ret_why, and it must be tried again. */
 static bool take_group(struct bus *b, const char **ret_why)
 {
     struct group *g = &b->group;
@@ -193,7 +193,7 @@ static bool take_group(struct bus *b, const char **ret_why)
     return true;
 }
 
-/* While it waits it polls, so that the group does not think it dead. A message that was on its way
+/* Polls while it waits, so that the group does not consider it dead. A message that was on its way
  * when partitions were paused waits behind the others. */
 static void take_waiting(struct bus *b)
 {

@@ -8,9 +8,9 @@
 
 #include <stdlib.h>
 
-#define DEAD_LETTER_NAME "errors.deadletterqueue.topic.name" /* as Kafka Connect names it */
+#define DEAD_LETTER_NAME "errors.deadletterqueue.topic.name" /* named as in Kafka Connect */
 #define DEAD_LETTER_TOPIC "postbackd-dead-letters"
-#define CURSORS_NAME "offset.storage.topic" /* as well */
+#define CURSORS_NAME "offset.storage.topic" /* also from Kafka Connect */
 #define CURSORS_TOPIC "postbackd-rewards-cursors"
 #define TRANSACTIONAL_NAME "transactional.id"
 #define TRANSACTIONAL_ID "postbackd-rewards"
@@ -22,18 +22,18 @@ struct property {
     const char *name, *value;
 };
 
-/* What holds where the file says nothing. */
+/* Defaults of the file. */
 static const struct property defaults[] = {
     {"client.id", "postbackd"},
     {"group.id", "postbackd"},
     {"statistics.interval.ms", "5000"},
     {"queued.max.messages.kbytes", "16384"},
-    {"message.max.bytes", "9437184"}, /* of a dead letter: what a message may have, and headers */
-    {"message.timeout.ms", "10000"},  /* of dead letters: then they are tried anew */
+    {"message.max.bytes", "9437184"}, /* of a dead letter: a message and its headers */
+    {"message.timeout.ms", "10000"},  /* of dead letters: then they are tried again */
     {0},
 };
 
-/* What always holds: of both consumers, and of the one that reads cursors. */
+/* Fixed properties: of both consumers, and of the reader of cursors. */
 static const struct property of_consumers[] = {
     {"enable.auto.commit", "false"},
     {"enable.auto.offset.store", "false"},
@@ -73,7 +73,7 @@ static void set_all(rd_kafka_conf_t *conf, const struct property *p)
         ASSERT(set(conf, p->name, p->value, &why));
 }
 
-/* What is no client's, or not every client's. */
+/* Settings that belong to no client, or not to every client. */
 static char **find_own(struct bus_config *c, struct str name)
 {
     if (str_is(name, DEAD_LETTER_NAME))
@@ -153,7 +153,7 @@ static bool read_file(struct bus_config *c, const char *path, char **ret_why)
         return false;
     }
     bool good = set_lines(c, buf_str(&text), path, ret_why);
-    explicit_bzero(text.p, text.capacity); /* it may have a password */
+    explicit_bzero(text.p, text.capacity); /* may have a password */
     buf_free(&text);
     size_t n = 0;
     if (good && (rd_kafka_conf_get(c->consumer, "bootstrap.servers", NULL, &n) != 0 || n <= 1)) {
@@ -192,7 +192,7 @@ static bool read_topics(struct bus_config *c, const char *topics, char **ret_why
     return true;
 }
 
-/* What reads a topic that it writes never ends. */
+/* Reading a topic that it also writes would never end. */
 static bool check_rewards_topic(const struct bus_config *c, const char *topic, char **ret_why)
 {
     const char *const names[] = {topic, c->cursors}, *wrong = NULL;
@@ -267,7 +267,7 @@ static void log_nothing(const rd_kafka_t *client, int level, const char *facilit
     (void)client, (void)level, (void)facility, (void)text;
 }
 
-/* librdkafka judges some settings, and reads certificates, only when it makes a client. This one
+/* librdkafka checks some settings, and reads certificates, only when it makes a client. This client
  * knows no broker. */
 static bool try_client(rd_kafka_type_t type, const rd_kafka_conf_t *conf, char **ret_why)
 {

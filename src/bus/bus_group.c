@@ -1,6 +1,6 @@
-/* From messages to stored events. Each message is read as a body of POST /api/v1/events is, and the
+/* Turns messages into stored events. Each message is read like a body of POST /api/v1/events. The
  * candidates of all go to the store as one batch, in the order of the messages: a reversal may name
- * an original of the message before it. What is rejected becomes a letter each. */
+ * an original of the message before it. Each rejected item becomes a letter. */
 #include "bus/bus_inside.h"
 
 #include "base/alloc.h"
@@ -8,15 +8,15 @@
 
 #include <stdlib.h>
 
-/* A message of more is a batch of its own. A good event has 86 bytes or more, so that several
- * messages together never have more of those than a batch may. */
+/* A larger message is a batch of its own. A valid event has at least 86 bytes, so several messages
+ * together never have more valid events than a batch allows. */
 #define GROUP_BYTES (512 << 10)
 
 struct read_message {
     enum intake_format format;
-    enum intake_result result; /* where `failure` is absent */
+    enum intake_result result; /* if `failure` is absent */
     struct intake_items items;
-    struct str failure; /* why nothing of it can be taken */
+    struct str failure; /* why the whole message is rejected */
 };
 
 static struct str value_of(const rd_kafka_message_t *m)
@@ -152,8 +152,8 @@ static void add_letters(struct bus *b, const struct read_message *read, size_t n
 
 /* --- the batch -------------------------------------------------------------------------------- */
 
-/* The first n at most, and no further than to the one with which they hold as many events, good or
- * bad, as a request may: each bad one becomes a letter. */
+/* Reads at most n messages, and stops after the one with which they have as many events, valid or
+ * not, as a request may have: each invalid one becomes a letter. */
 static struct read_message *read_messages(struct bus *b, size_t *n, bool *ret_doubt,
                                           struct intake_batch *ret)
 {
@@ -181,7 +181,7 @@ static enum store_status submit(struct bus *b, struct intake_batch *batch)
 {
     if (!batch->count)
         return STORE_OK;
-    batch->arena = b->group.arena; /* the store goes on with it */
+    batch->arena = b->group.arena; /* the store keeps using it */
     batch->bytes += batch->arena.total_bytes;
     batch->done.run = waiter_wake;
     batch->reply_to = &b->waiter.executor;

@@ -1,5 +1,5 @@
-/* The numbers of the intake from Kafka. What only librdkafka knows comes with its statistics, a
- * JSON text every few seconds (statistics.interval.ms). */
+/* Numbers of the intake from Kafka. Some come only with librdkafka's statistics, a JSON text every
+ * few seconds (statistics.interval.ms). */
 #include "bus/bus_inside.h"
 
 #include "json/reader.h"
@@ -12,8 +12,8 @@ static int64_t number_of(const struct json *object, const char *name)
     return text.p ? strtoll(text.p, NULL, 10) : -1;
 }
 
-/* Behind the last message that is done with, or else that somebody of the group has committed, or
- * else from the first that there is. 0: nothing was heard of the partition's end yet. */
+/* Counted from the last finished message, otherwise from the group's committed offset, otherwise
+ * from the first message. 0: the partition's end is not known yet. */
 static int64_t lag_of(const struct json *partition)
 {
     int64_t end = number_of(partition, "hi_offset"), at = number_of(partition, "stored_offset");
@@ -41,8 +41,9 @@ static int64_t count_up(const struct json *brokers)
 {
     int64_t up = 0;
     for (const struct json *b = brokers ? brokers->first : NULL; b; b = b->next)
-        up += str_is(json_member_text(b, "state"), "UP") &&
-              !str_is(json_member_text(b, "source"), "logical"); /* the coordinator, once more */
+        up +=
+            str_is(json_member_text(b, "state"), "UP") &&
+            !str_is(json_member_text(b, "source"), "logical"); /* the coordinator, a second entry */
     return up;
 }
 

@@ -1,6 +1,6 @@
-/* The dead-letter topic: what cannot be taken in, with the reason and where it stood. Letters are
- * written in rounds, and none is in librdkafka's hands between two of them: their memory goes with
- * the messages that they are about. */
+/* The dead-letter topic: rejected events and messages, with the reason and their position. Letters
+ * are written in rounds; between two rounds librdkafka holds none, because their memory is freed
+ * with their messages. */
 #include "bus/bus_inside.h"
 
 #include "base/alloc.h"
@@ -13,10 +13,9 @@
 struct dead_letters {
     rd_kafka_t *producer;
     char *topic;
-    const char *why;  /* the latest failure's */
-    bool is_alone;    /* one letter is under way */
-    bool is_too_many; /* a batch was refused for its size: perhaps none of its letters is too large
-                       */
+    const char *why;  /* of the latest failure */
+    bool is_alone;    /* only one letter is being written */
+    bool is_too_many; /* a batch was refused for its size: maybe none of its letters is too large */
 };
 
 static void note_failure(struct dead_letters *to, struct letter *l, rd_kafka_resp_err_t error,
@@ -68,7 +67,7 @@ void dead_letters_free(struct dead_letters *to)
 
 static void add_header(rd_kafka_headers_t *to, const char *name, struct str value)
 {
-    rd_kafka_header_remove(to, name); /* of an earlier life as a dead letter */
+    rd_kafka_header_remove(to, name); /* from an earlier time as a dead letter */
     if (value.p)
         rd_kafka_header_add(to, name, -1, value.p, (ssize_t)value.n);
 }
@@ -122,7 +121,7 @@ static void produce(struct dead_letters *to, struct letter *l)
     rd_kafka_error_destroy(error);
 }
 
-/* How much is left to do: a letter that is tried with less of it is less. */
+/* The work that is left: a cut letter counts less. */
 static size_t count_left(const struct letter *letters, size_t count)
 {
     size_t left = 0;
@@ -145,7 +144,7 @@ static void write_round(struct dead_letters *to, struct letter *letters, size_t 
     }
 }
 
-/* Few enough that librdkafka's copies of their keys and headers are not many. */
+/* Writes few at a time, which bounds librdkafka's copies of their keys and headers. */
 static bool write_some(struct dead_letters *to, struct letter *letters, size_t count,
                        const atomic_bool *stopping)
 {

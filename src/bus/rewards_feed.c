@@ -1,7 +1,7 @@
-/* One thread: it joins the group, and while it has partition 0 of the cursors' topic it has a term.
- * At its beginning whoever wrote before is shut out, and then the cursors are read to their end: in
- * this order nothing can be added to them meanwhile. Then it passes through all partners, one page
- * each, and rests: the longer, the longer a pass took. */
+/* One thread. It joins the group; while it has partition 0 of the cursors' topic, it has a term. At
+ * the beginning of a term it first fences the former writer, then reads the cursors to their end:
+ * in this order nothing can be added meanwhile. Then it passes through all partners, one page each,
+ * and rests: the longer a pass took, the longer. */
 #include "bus/rewards_feed.h"
 
 #include "base/alloc.h"
@@ -18,9 +18,9 @@
 #define PAGE_REWARDS 500
 #define TRANSACTION_REWARDS 2000
 #define ASK_END_MS 5000
-#define TRANSACTION_MS 2000 /* the broker ends one after a minute */
-/* Between two passes: of a store with many partners that have nothing new, one reader is busy for a
- * tenth of the time, and for more where a pass takes longer than a second. */
+#define TRANSACTION_MS 2000 /* the broker aborts one after a minute */
+/* The rest between two passes: for many partners without news it keeps one reader busy for a tenth
+ * of the time, or more if a pass takes longer than a second. */
 #define REST_LEAST_MS 500
 #define REST_MOST_MS 10000
 #define REST_TIMES 9
@@ -47,10 +47,10 @@ struct rewards_feed {
     bool is_reading, is_read;   /* the cursors */
     struct feed_place *cursors; /* by account, committed */
     size_t cursor_room;
-    struct reached *reached; /* by the transaction that is open, each account once */
+    struct reached *reached; /* by the open transaction, each account once */
     size_t reached_count, reached_room, rewards;
-    int64_t begun_mono_ms; /* the transaction's first page */
-    int64_t next_mono_ms;  /* the next pass, or the next try */
+    int64_t begun_mono_ms; /* time of the transaction's first page */
+    int64_t next_mono_ms;  /* time of the next pass or try */
     struct {
         atomic_bool is_writing;
         atomic_llong rewards, complete_mono_ms;
@@ -84,7 +84,7 @@ static struct feed_place cursor_of(const struct rewards_feed *f, uint32_t accoun
     return account_no < f->cursor_room ? f->cursors[account_no] : (struct feed_place){0};
 }
 
-/* Partition 0 of the topic of cursors. */
+/* Partition 0 of the cursors' topic. */
 static rd_kafka_topic_partition_list_t *place(const struct rewards_feed *f, int64_t offset)
 {
     rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
@@ -107,15 +107,15 @@ static void read_cursors(struct rewards_feed *f)
 static void end_reading(struct rewards_feed *f)
 {
     rd_kafka_topic_partition_list_t *list = place(f, RD_KAFKA_OFFSET_INVALID);
-    rd_kafka_pause_partitions(f->reader, list); /* what comes from here on is our own */
+    rd_kafka_pause_partitions(f->reader, list); /* later messages are our own */
     rd_kafka_topic_partition_list_destroy(list);
     f->is_read = true;
     f->next_mono_ms = 0;
     log_info("rewards_feed_begun", LOG_C("topic", f->topic));
 }
 
-/* A partner's last one holds; one without a value begins its feed anew. Those of partners that do
- * not exist are another installation's. */
+/* A partner's last cursor is valid; one without a value restarts its feed. Ignores cursors of
+ * unknown partners, which belong to another installation. */
 static void take_cursor(struct rewards_feed *f, const rd_kafka_message_t *m)
 {
     struct feed_place at = {0};
@@ -127,15 +127,15 @@ static void take_cursor(struct rewards_feed *f, const rd_kafka_message_t *m)
     partner_unref(p);
 }
 
-/* Once more, from the beginning. */
+/* Reads again from the beginning, later. */
 static void read_later(struct rewards_feed *f)
 {
     f->is_reading = false;
     f->next_mono_ms = env_mono_ms(f->env) + RETRY_MS;
 }
 
-/* A broker that has just come to lead may serve less than is committed for a moment, and calls that
- * the end; when asked for the end it waits until it knows (KIP-207). */
+/* A broker that has just become leader may briefly serve less than is committed, and call that the
+ * end. When asked for the end it waits until it knows (KIP-207). */
 static bool is_end(const struct rewards_feed *f, int64_t offset)
 {
     int64_t first, end;
@@ -157,7 +157,7 @@ static void take_message(struct rewards_feed *f, const rd_kafka_message_t *m)
         take_cursor(f, m);
 }
 
-/* Callbacks run in here. */
+/* Runs librdkafka's callbacks. */
 static void poll_clients(struct rewards_feed *f, int wait_ms)
 {
     rd_kafka_message_t *m = rd_kafka_consumer_poll(f->reader, wait_ms);
@@ -194,7 +194,7 @@ static void on_rebalance(rd_kafka_t *rk, rd_kafka_resp_err_t error,
     atomic_store(&f->numbers.is_writing, is_ours);
 }
 
-/* Whether rewards may be written. */
+/* True if rewards may be written. */
 static bool prepare(struct rewards_feed *f)
 {
     char why[512];
@@ -208,7 +208,7 @@ static bool prepare(struct rewards_feed *f)
         return false;
     if (f->is_reading)
         return f->is_read;
-    /* Whose cursors there are, other nodes may know alone. */
+    /* Only other nodes may know some partners with cursors. */
     if (store_leases(f->store) && bus_catch_up(f->control, &f->waiter, f->env) != STORE_OK)
         return false;
     read_cursors(f);
@@ -243,7 +243,7 @@ static bool commit(struct rewards_feed *f)
     return good;
 }
 
-/* Of a client that another node has made, and this one does not know yet: false. */
+/* False: the client was made by another node, and is unknown here yet. */
 static bool print_reward(const struct rewards_feed *f, const struct callback_row *row,
                          struct buf *to)
 {
@@ -335,7 +335,7 @@ static int64_t rest_after(int64_t took_ms)
     return rest < REST_LEAST_MS ? REST_LEAST_MS : rest > REST_MOST_MS ? REST_MOST_MS : rest;
 }
 
-/* One page of each partner. */
+/* Writes one page of each partner. */
 static void pass(struct rewards_feed *f)
 {
     int64_t begin_ms = env_mono_ms(f->env);

@@ -1,11 +1,11 @@
-/* librdkafka's transactional producer: what each of its errors means, and for how long to ask. */
+/* librdkafka's transactional producer: what its errors mean, and how long to try again. */
 #include "bus/rewards_writer.h"
 
 #include "base/log.h"
 
 #define ASK_MS 1000
 
-/* Notes the error and frees it. Whether to ask the same again. */
+/* Notes the error and frees it. True: try again. */
 static bool take_error(struct rewards_writer *w, rd_kafka_error_t *error)
 {
     bool again = rd_kafka_error_is_retriable(error) && !atomic_load(w->stopping);

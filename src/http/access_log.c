@@ -1,9 +1,7 @@
-/* Loops put lines into a buffer of bounded size; a thread of its own writes them. So neither a
- * reader that sleeps nor a disk that is full or slow keeps a loop waiting: lines are lost then, and
- * once it can be written again the daemon's log says how many.
- *
- * Writes are whole lines of at most PIPE_BUF bytes together, which a pipe that is ready takes at
- * once, and never mixed with the lines of others. */
+/* Loops put lines into a bounded buffer; a thread of its own writes them. So a sleeping reader or a
+ * slow or full disk delays no loop: lines are lost, and when writing works again the daemon's log
+ * reports how many. A write has whole lines of at most PIPE_BUF bytes together, which a ready pipe
+ * takes at once and never mixes with others' lines. */
 #include "http/access_log.h"
 
 #include "base/alloc.h"
@@ -23,9 +21,9 @@
 #include <unistd.h>
 
 #define ACCESS_LOG_MAGIC 0xACCE5501u
-#define LOOK_EVERY_MS 100 /* while nobody reads: whether to stop, or to go on elsewhere */
+#define LOOK_EVERY_MS 100 /* while nobody reads: checks whether to stop, or to use another file */
 
-/* Of all access logs that this process has had: a reload may begin another one. */
+/* Of all access logs of this process: a reload may open another one. */
 static atomic_llong lines_lost;
 
 struct access_log {
@@ -37,13 +35,13 @@ struct access_log {
     int fd; /* the worker's */
     struct buf writing;
     size_t written;
-    bool failing, torn; /* torn: what was written last ends within a line */
-    long lost_told;     /* how many the daemon's log has told of */
+    bool failing, torn; /* torn: the last write ended within a line */
+    long lost_told;     /* how many the daemon's log has reported */
     pthread_mutex_t lock;
     /* Under the lock: */
     struct buf waiting;
     long lost;
-    int next_fd;    /* to go on with; -1: none */
+    int next_fd;    /* the file to continue with; -1: none */
     bool scheduled; /* `flush` is posted, or runs */
     bool stopping;
 };
@@ -57,7 +55,7 @@ static bool is_stderr(const char *path)
 
 static int open_at(const char *path, char **ret_why)
 {
-    /* Not blocking: nobody waits for the reader of a named pipe. */
+    /* Not blocking, so that nothing waits for the reader of a named pipe. */
     int flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
     int fd = is_stderr(path) ? fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3) : open(path, flags, 0600);
     if (fd < 0)
@@ -82,7 +80,7 @@ static void print_entry(struct buf *to, const struct access_entry *e)
     print_text(to, "request_id", e->request_id);
     print_text(to, "caller", e->caller);
     print_text(to, "method", e->method);
-    print_text(to, "path", e->path); /* the last text: it is the one that may be cut */
+    print_text(to, "path", e->path); /* the last text, because it may be cut */
     buf_printf(
         to, ",\"status\":%d,\"request_bytes\":%lld,\"response_bytes\":%lld,\"duration_ms\":%lld}\n",
         e->status, (long long)e->request_bytes, (long long)e->response_bytes,
@@ -100,7 +98,7 @@ static long count_lines(const char *p, size_t n)
     return count;
 }
 
-/* As many whole lines as a pipe takes at once. */
+/* The size of the whole lines that a pipe takes at once. */
 static size_t next_piece(const struct access_log *log)
 {
     const char *from = log->writing.p + log->written;
@@ -112,7 +110,7 @@ static size_t next_piece(const struct access_log *log)
     return (size_t)(end - from) + 1;
 }
 
-/* What of the next n bytes stands behind those that were put. */
+/* Counts the lines of the next n bytes after those written as lost. */
 static void lose(struct access_log *log, size_t put, size_t n)
 {
     long count = count_lines(log->writing.p + log->written + put, n - put);
@@ -142,8 +140,9 @@ static void note_success(struct access_log *log, long lost)
     log->lost_told = lost;
 }
 
-/* write(), or EAGAIN where it would wait: standard error is not made non-blocking, as others have
- * it, too, so nobody else of this process may write between the look and the writing. */
+/* write(), or EAGAIN if it would wait. Standard error is not made non-blocking, because other
+ * processes share it. So no other thread of this process may write between the check and the
+ * write. */
 static ssize_t put_ready(const struct access_log *log, const char *p, size_t n)
 {
     struct pollfd out = {.fd = log->fd, .events = POLLOUT};
@@ -161,7 +160,7 @@ static ssize_t put_ready(const struct access_log *log, const char *p, size_t n)
     return put;
 }
 
-/* False: it takes nothing now, so it is to be waited for. */
+/* False: it takes nothing now, so wait for it. */
 static bool write_piece(struct access_log *log, long lost)
 {
     struct pollfd out = {.fd = log->fd, .events = POLLOUT};
@@ -183,7 +182,7 @@ static bool write_piece(struct access_log *log, long lost)
     return true;
 }
 
-/* Under the lock. False: there is nothing left to write. */
+/* Under the lock. False: nothing is left to write. */
 static bool take(struct access_log *log)
 {
     if (log->next_fd >= 0) {

@@ -1,10 +1,10 @@
-/* A machine over bytes; data runs are copied whole. Line ends must be CR LF everywhere and sizes
- * plain hexadecimal: leniency here is how two readers come to see two different requests. */
+/* A state machine over bytes; copies runs of data whole. Line ends must be CR LF everywhere, and
+ * sizes plain hexadecimal: with leniency two readers could see two different requests. */
 #include "http/chunked.h"
 
 #include "base/limits.h"
 
-/* 16^7 is beyond any body that is taken. */
+/* 16^7 is more than any body may have. */
 #define SIZE_DIGITS_MAX 7
 
 enum {

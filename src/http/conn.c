@@ -1,8 +1,6 @@
-/* The life of a connection: from accepting to its end, deadlines, waiting, writing. What is done
- * with the bytes that come stands in http/request.c.
- *
- * A connection is freed at the end of the tick in which it is closed, so that callers up the
- * stack can look at `open`. */
+/* The life of a connection: accepting, deadlines, waiting, writing, closing. http/request.c handles
+ * the received bytes. A connection is freed at the end of the tick in which it is closed, so that
+ * callers up the stack can check `open`. */
 #include "http/conn.h"
 
 #include "base/alloc.h"
@@ -87,7 +85,7 @@ void conn_begin_phase(struct conn *c, enum conn_phase phase)
     case CONN_HANDLING:
     case CONN_FLUSHING: c->phase_deadline = INT64_MAX; break;
     }
-    /* a head that has begun is no progress: it may never end */
+    /* a begun head is no progress: it may never end */
     conn_count_waits(c, phase != CONN_HEAD);
 }
 
@@ -117,7 +115,7 @@ void conn_settle(struct conn *c)
     c->deadline = c->phase_deadline;
     if (c->write_deadline < c->deadline)
         c->deadline = c->write_deadline;
-    /* A later deadline leaves the timer where it is: on_deadline looks again. */
+    /* For a later deadline the timer is not moved: on_deadline checks again. */
     struct timer *t = &c->deadline_timer;
     if (c->deadline != INT64_MAX && (!t->heap_place || t->at_mono_ms > c->deadline))
         loop_timer_set(c->request.loop, t, c->deadline);
@@ -145,9 +143,9 @@ static void on_deadline(struct timer *timer)
     }
     if (!stalled && c->http2 && c->phase == CONN_IDLE) {
         http2_leave(c);
-        c->phase_deadline = INT64_MAX; /* what is left is written, or write_deadline ends it */
+        c->phase_deadline = INT64_MAX; /* the rest is written, or write_deadline ends it */
     } else if (c->carrier && c->phase == CONN_HEAD) {
-        conn_drop(c->carrier); /* nothing else can come before the rest of these headers */
+        conn_drop(c->carrier); /* nothing else can follow before the rest of these headers */
         return;
     } else if (!stalled && c->phase == CONN_ROOM) {
         if (c->is_stream)
@@ -190,7 +188,7 @@ static void flushed(struct conn *c)
     conn_out_taken(c);
     if (c->phase != CONN_FLUSHING)
         return;
-    /* Closing on unread bytes would reset the connection, and the reset can overtake the answer
+    /* Closing with unread bytes would reset the connection, and the reset can overtake the answer
      * (RFC 9112, section 9.6). */
     bool unread = !c->body_whole || c->in.n > 0 || c->ahead.n > 0 || c->http2;
     if (c->detached || c->eof || !unread) {
@@ -229,7 +227,7 @@ bool conn_flush(struct conn *c)
     return c->open;
 }
 
-/* The client sends no more. It may still read: who asked gets the answer. */
+/* The client sends no more, but may still read: its request is answered. */
 static void ended(struct conn *c)
 {
     c->eof = true;
@@ -239,7 +237,7 @@ static void ended(struct conn *c)
         conn_process(c);
 }
 
-/* A refused body is not read for nothing: a stranger could keep the loop busy with it. */
+/* Reading a refused body has limits: a stranger could keep the loop busy with it. */
 void conn_drop_bytes(struct conn *c, size_t n)
 {
     c->linger_left -= (int64_t)n;
@@ -293,7 +291,7 @@ static void on_ready(struct stream *stream, int events)
         if (!conn_flush(c))
             return;
         if (c->phase == CONN_IDLE || c->phase == CONN_HEAD)
-            conn_process(c); /* what waited for room in `out` */
+            conn_process(c); /* requests that waited for room in `out` */
     }
     if ((events & IO_READ) && c->open && (wanted(c) & IO_READ))
         receive(c);

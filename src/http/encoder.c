@@ -62,7 +62,7 @@ static void add_gzip(z_stream *z, struct str bytes, enum encoder_flush flush, st
         buf_reserve(to, ROOM_BYTES);
         z->next_out = (Bytef *)to->p + to->n;
         z->avail_out = ROOM_BYTES;
-        (void)deflate(z, modes[flush]); /* an error only where there was nothing to do */
+        (void)deflate(z, modes[flush]); /* an error only if there was nothing to do */
         to->n += ROOM_BYTES - z->avail_out;
     } while (z->avail_out == 0);
     ASSERT(z->avail_in == 0);

@@ -1,7 +1,9 @@
-/* Who the client is when proxies stand in front, and whether its request was encrypted (the nearest
- * proxy's X-Forwarded-Proto). X-Forwarded-For grows to the right, each proxy adding whom it saw; so
- * what is read from the right is true up to the first address that is not a trusted proxy's, and
- * that one is the client. All left of it is the client's own claim. */
+/* Finds the client's address behind proxies, and whether its request was encrypted (the nearest
+ * proxy's X-Forwarded-Proto).
+ *
+ * X-Forwarded-For grows to the right: each proxy adds the address that it saw. Read from the right,
+ * it is true up to the first address that is not a trusted proxy's: that is the client. Everything
+ * left of it is the client's own claim. */
 #include "http/forwarded.h"
 
 #include "net/socket.h"
@@ -29,8 +31,8 @@ static bool parse_element(struct str text, struct address *ret)
     return true;
 }
 
-/* Cuts the last element of a list off *rest; empty: there was none left. Empty elements are passed
- * over (RFC 9110, 5.6.1.2). */
+/* Removes the last element from the list *rest; empty: there was none. Skips empty elements (RFC
+ * 9110, 5.6.1.2). */
 static struct str cut_last(struct str *rest)
 {
     struct str last = STR_NONE;
@@ -45,7 +47,8 @@ static struct str cut_last(struct str *rest)
     return last;
 }
 
-/* One field's elements from the right; false: the client is found, or what comes is no address. */
+/* Reads one field's elements from the right. False: the client is found, or an element is no
+ * address. */
 static bool walk(struct http_request *r, struct str rest, const struct cidr *trusted, size_t count)
 {
     for (struct str element; (element = cut_last(&rest)).n;) {
@@ -70,8 +73,8 @@ void forwarded_resolve(struct http_request *r, const struct cidr *trusted, size_
         if (str_is(h->name, "x-forwarded-for"))
             more = walk(r, h->value, trusted, trusted_count);
     }
-    /* The nearest proxy's word, the last one of the last field, is the only one that is known to be
-     * true: where that field is empty, a field before it may be the client's own. */
+    /* Only the last element of the last field, the nearest proxy's, is known to be true. If that
+     * field is empty, an earlier field may be the client's own. */
     struct str protos = STR_NONE;
     for (size_t i = 0; i < r->header_count; i++) {
         if (str_is(r->headers[i].name, "x-forwarded-proto"))

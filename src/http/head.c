@@ -1,6 +1,6 @@
-/* Judging a head. What is refused as 400 rather than mended: everything in which a proxy in front
- * and this server could see two different requests. RFC 9112: 2.2 (bare CR, LF), 5.2 (folding),
- * 6.1 (Transfer-Encoding beside Content-Length), 6.3 (differing Content-Length), 3.2 (Host). */
+/* Judges a head. It refuses as 400, and does not repair, everything in which a proxy in front and
+ * this server could see two different requests. RFC 9112: 2.2 (bare CR, LF), 5.2 (folding), 6.1
+ * (Transfer-Encoding beside Content-Length), 6.3 (differing Content-Length), 3.2 (Host). */
 #include "http/head.h"
 
 #include "base/limits.h"
@@ -13,7 +13,7 @@ static bool refuse(struct head_refusal *ret, int status, const char *detail)
     return false;
 }
 
-/* The line p[from..to) without its CR LF; what it may not be. */
+/* Checks the line p[from..to), without its CR LF. */
 static bool line_good(const char *p, size_t from, size_t to, size_t line, struct head_refusal *ret)
 {
     if (line == 0 && to - from > LIMIT_TARGET_BYTES + 64)
@@ -143,7 +143,7 @@ static bool parse_framing(struct head *head, struct head_refusal *ret)
     return true;
 }
 
-/* RFC 9110, 7.6.1: a list of tokens, perhaps over several fields. */
+/* RFC 9110, 7.6.1: a list of tokens, possibly in several fields. */
 static bool connection_says(const struct head *head, const char *token)
 {
     for (size_t i = 0; i < head->lines.header_count; i++) {
@@ -158,8 +158,8 @@ static bool connection_says(const struct head *head, const char *token)
     return false;
 }
 
-/* RFC 9110, 5.6.2: tokens. llhttp can be built to be more generous, and a name with a blank at its
- * end is one that another reader takes for a different field. */
+/* RFC 9110, 5.6.2: tokens. llhttp can be built to accept more, and another reader takes a name with
+ * a trailing blank for a different field. */
 static bool names_good(const struct head *head, struct head_refusal *ret)
 {
     for (size_t i = 0; i < head->lines.header_count; i++) {

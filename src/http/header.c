@@ -1,4 +1,4 @@
-/* Looking for fields by their names. */
+/* Finds headers by name. */
 #include "http/header.h"
 
 struct str http_headers_find(const struct http_header *headers, size_t count,

@@ -1,22 +1,20 @@
-/* HTTP/2 inwards (RFC 9113): one connection that carries many requests.
+/* Incoming HTTP/2 (RFC 9113): one connection that has many requests. Each stream is a `struct conn`
+ * without a socket, so that all bounds, deadlines, counts and answers of HTTP/1.1 hold for it, too.
+ * Header fields become the lines that head_judge takes, DATA becomes the body; http2_answer.c does
+ * the reverse. nghttp2 parses frames, compresses headers (RFC 7541), and refuses messages against
+ * the rules: fields of a connection, repeated or missing pseudo-header fields, a body of another
+ * length than announced (RFC 9113, section 8).
  *
- * Each stream is a `struct conn` without a socket, so that everything that bounds, times, counts
- * and answers a request over HTTP/1.1 does so here as well. Header fields become the lines that
- * head_judge takes, DATA becomes the body; the way back is http2_answer.c's.
- * nghttp2 cuts the frames, packs headers (RFC 7541), and refuses messages against the rules: fields
- * of a connection, pseudo-header fields that are doubled or missing, a body that is not as long as
- * announced (RFC 9113, section 8).
+ * Invariants. A connection with an open stream is in STREAMS. nghttp2 knows a stream by its id,
+ * with our conn as user data, which is NULL once either side has ended it. nghttp2_session_mem_*
+ * are never called from a callback: callbacks only queue frames. These are written when the
+ * callbacks' caller (`processing`) is done, or by the timer.
  *
- * Invariants. A connection with a stream that is open is in STREAMS. nghttp2 knows a stream by its
- * id with our conn as user data, which is NULL once either side has ended it. nghttp2_session_mem_*
- * are never entered from a callback: there only frames are queued, and written when the callbacks'
- * caller (`processing`) is done, or by the timer.
- *
- * Floods: every frame but DATA with bytes of a body, and WINDOW_UPDATE that pays back, costs
- * credit, so does a stream that ends without having been answered (rapid resets, CVE-2023-44487);
- * whatever of an answer goes out earns some. Besides, nghttp2 bounds resets (1,000 at once, 33 a
- * second), CONTINUATION (8 a block), entries of SETTINGS (32), and acknowledgements that wait to be
- * sent (1,000). */
+ * Floods: every frame costs credit, except DATA with bytes of a body and WINDOW_UPDATE for bytes of
+ * ours; so does a stream that ends without an answer (rapid resets, CVE-2023-44487). Each sent part
+ * of an answer earns some. Besides, nghttp2 bounds resets (1,000 at once, 33 a second),
+ * CONTINUATION (8 a block), entries of SETTINGS (32), and acknowledgements that wait to be sent
+ * (1,000). */
 #include "http/http2.h"
 
 #include "base/alloc.h"
@@ -27,12 +25,12 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#define OUTPUT_BYTES 32768 /* written at once; the rest waits until the socket has taken it */
-#define PSEUDO_FIELDS 3    /* that have no line in HTTP/1.1: method, scheme, path */
-#define FIELD_OVERHEAD 32  /* as a list's size is reckoned (RFC 9113, section 10.5.1) */
+#define OUTPUT_BYTES 32768 /* written at once; the rest waits for the socket */
+#define PSEUDO_FIELDS 3    /* without a line in HTTP/1.1: method, scheme, path */
+#define FIELD_OVERHEAD 32  /* for the size of a list (RFC 9113, section 10.5.1) */
 
 #define FRAME_HEAD_BYTES 9
-#define PADDING_MOST_BYTES 256 /* with its length */
+#define PADDING_MOST_BYTES 256 /* with its length byte */
 #define UNKNOWN_BYTES_OF_CREDIT 64
 #define COST_OF_KIB 1
 #define COST_OF_LOST_STREAM 5
@@ -65,7 +63,7 @@ static void spend(struct http2 *h, int64_t credit)
     h->credit -= credit;
     if (h->credit >= 0)
         return;
-    h->leaving = h->flooded = true; /* the next call does nothing when it was made before */
+    h->leaving = h->flooded = true; /* a second call does nothing */
     ASSERT(nghttp2_session_terminate_session(h->session, NGHTTP2_ENHANCE_YOUR_CALM) == 0);
 }
 
@@ -89,7 +87,7 @@ static bool open_stream(struct http2 *h, int32_t id)
     if (h->leaving || h->streams.count >= LIMIT_HTTP2_STREAMS ||
         h->unsent_bytes > LIMIT_HTTP2_UNSENT_BYTES)
         return false;
-    conn_begin_phase(c, CONN_STREAMS); /* its own stream must not push it out */
+    conn_begin_phase(c, CONN_STREAMS); /* so that its own stream does not close it */
     if (!server_make_place(c->server, &c->peer.address, &reserved))
         return false;
     struct conn *s = conn_new(c->server, -1, NULL, &c->peer);
@@ -119,7 +117,7 @@ bool http2_is_held_up(const struct conn *s)
     return s->carrier && s->carrier->http2->held_up;
 }
 
-/* Of all other bodies the window is given back at once. */
+/* For all other bodies the window is given back at once. */
 static void look_at_window(struct http2 *h)
 {
     bool held_up = nghttp2_session_get_local_window_size(h->session) <= 0;
@@ -130,8 +128,8 @@ static void look_at_window(struct http2 *h)
         conn_count_waits(CONTAINER_OF(at, struct conn, stream_link), false);
 }
 
-/* While its frames are worked on the session does not become idle: streams that are closed to make
- * room must not lead to its own end. */
+/* While its frames are handled the session does not become idle: closing streams to make room must
+ * not end the session itself. */
 static void end_processing(struct http2 *h)
 {
     h->conn->processing = false;
@@ -177,9 +175,9 @@ void http2_drop_streams(struct conn *c)
 
 /* ---- frames in */
 
-/* DATA with bytes of a body costs nothing: the body has its own bounds. DATA of padding alone has
- * none, nor has what comes for a stream that is over. WINDOW_UPDATE costs nothing where it pays
- * back what was sent. */
+/* DATA with bytes of a body is free, because bodies have bounds of their own. DATA with only
+ * padding, and frames for ended streams, are not. WINDOW_UPDATE is free if it gives back bytes that
+ * we sent. */
 static bool is_free(struct http2 *h, const nghttp2_frame_hd *frame)
 {
     if (frame->type == NGHTTP2_WINDOW_UPDATE && h->window_updates_due > 0) {
@@ -217,7 +215,7 @@ static int on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame
     return 0;
 }
 
-/* The bytes go to `in`, which may still move: the field has lengths only for now. */
+/* The bytes go to `in`, which may still move: so the field has only lengths for now. */
 static void add_field(struct conn *s, struct str name, struct str value)
 {
     struct grammar_lines *lines = &s->head.lines;
@@ -228,7 +226,7 @@ static void add_field(struct conn *s, struct str name, struct str value)
     buf_add(&s->in, value.p, value.n);
 }
 
-/* Trailers come this way too; they are dropped. */
+/* Also called for trailers, which are dropped. */
 static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *name,
                      size_t name_n, const uint8_t *value, size_t value_n, uint8_t flags,
                      void *context)
@@ -255,8 +253,8 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const
     return 0;
 }
 
-/* Gives the fields their bytes, and takes the pseudo-header fields out: nghttp2 has seen that each
- * is there once at most, and that those that must be there are. */
+/* Sets the fields' pointers, and removes the pseudo-header fields: nghttp2 has checked that each
+ * exists at most once, and that the required ones exist. */
 static bool take_fields(struct http2 *h, struct conn *s, struct head_refusal *ret)
 {
     struct grammar_lines *lines = &s->head.lines;
@@ -348,13 +346,13 @@ static int on_data(nghttp2_session *session, uint8_t flags, int32_t id, const ui
         ASSERT(nghttp2_session_consume_connection(session, n) == 0);
         return 0;
     }
-    if (s->phase == CONN_ROOM) { /* as unread as it can be: the windows stay closed */
+    if (s->phase == CONN_ROOM) { /* the windows stay closed, so that the body stays unread */
         buf_add(&s->ahead, p, n);
         s->unread_bytes += n;
         conn_count_buffers(s);
         return 0;
     }
-    if (s->phase == CONN_FLUSHING) { /* refused, and the client does not take the answer */
+    if (s->phase == CONN_FLUSHING) { /* refused, and the client does not read the answer */
         ASSERT(nghttp2_session_consume_connection(session, n) == 0);
         return 0;
     }
@@ -462,7 +460,7 @@ void http2_free(struct conn *c)
 {
     struct http2 *h = c->http2;
     CHECK_MAGIC(h, HTTP2_MAGIC);
-    while (h->streams.first) /* closed ones whose handlers have not answered */
+    while (h->streams.first) /* closed streams whose handlers have not answered */
         http2_stream_freed(CONTAINER_OF(h->streams.first, struct conn, stream_link));
     loop_timer_clear(c->request.loop, &h->flush_timer);
     nghttp2_session_del(h->session); /* without callbacks */
@@ -481,7 +479,7 @@ void http2_received(struct conn *c, const char *p, size_t n)
     h->unknown_bytes += (int64_t)n;
     for (; h->unknown_bytes >= UNKNOWN_BYTES_OF_CREDIT; h->unknown_bytes -= UNKNOWN_BYTES_OF_CREDIT)
         spend(h, 1);
-    if (used < 0) /* not HTTP/2 at all, or a flood that nghttp2 has found */
+    if (used < 0) /* not HTTP/2, or a flood that nghttp2 has found */
         conn_drop(c);
     end_processing(h);
     http2_look_for_window(h);
@@ -490,7 +488,7 @@ void http2_received(struct conn *c, const char *p, size_t n)
     conn_release(c);
 }
 
-/* GOAWAY may wait for a client that reads nothing: what follows the flood stays in its socket. */
+/* GOAWAY may wait for a client that reads nothing: bytes after the flood stay in its socket. */
 bool http2_is_read(const struct conn *c)
 {
     return !c->http2->flooded;
@@ -525,7 +523,7 @@ bool http2_fill(struct conn *c)
     while (c->out.n < OUTPUT_BYTES) {
         const uint8_t *p = NULL;
         ssize_t n = nghttp2_session_mem_send(h->session, &p);
-        ASSERT(n >= 0); /* memory, or a callback that failed: neither happens */
+        ASSERT(n >= 0); /* only without memory, or if a callback fails: neither happens */
         if (n == 0)
             break;
         buf_add(&c->out, p, (size_t)n);

@@ -1,12 +1,12 @@
-/* HTTP/2: the text of an answer's head becomes header fields, and what is behind it leaves in DATA
- * as the client's windows allow.
+/* HTTP/2: turns the text of an answer's head into header fields, and sends the rest as DATA when
+ * the client's windows allow.
  *
- * A client that pays its windows back frame by frame must not lead to ever smaller frames, as with
- * TCP's silly windows (RFC 9293, section 3.8.6.2.1). So what the windows let through waits while it
- * is neither the whole rest, nor HTTP2_PIECE_BYTES, nor half of the window that a stream begins
- * with. It waits for LIMIT_WINDOW_WAIT_MS at most: there are clients that pay back only when
- * nothing of the window is left. Pieces as small as theirs then wait no more, until the windows let
- * HTTP2_PIECE_BYTES through; after three waits in vain nothing of the connection waits. */
+ * If a client enlarges its windows frame by frame, frames must not become ever smaller, as with
+ * TCP's silly windows (RFC 9293, section 3.8.6.2.1). So bytes that the windows allow wait unless
+ * they are the whole rest, HTTP2_PIECE_BYTES, or half of a stream's initial window. They wait for
+ * at most LIMIT_WINDOW_WAIT_MS, because some clients enlarge a window only when it is used up.
+ * Afterwards pieces of that size do not wait, until the windows allow HTTP2_PIECE_BYTES; after
+ * three waits in vain nothing of the connection waits. */
 #include "http/http2_session.h"
 
 #include "http/http2.h"
@@ -15,9 +15,9 @@
 #define ANSWER_FIELDS_MAX 64
 #define CREDIT_OF_DATA 4
 #define CREDIT_OF_ANSWER 50
-#define PIECE_WAITS_MOST 3 /* in vain: the connection's answers wait no more */
+#define PIECE_WAITS_MOST 3 /* in vain; then the connection's answers do not wait any more */
 
-/* room: what the windows let through now. */
+/* room: bytes that the windows allow now. */
 static bool waits_for_window(struct http2 *h, struct conn *s, size_t left, size_t room)
 {
     uint32_t window =
@@ -76,8 +76,8 @@ static ssize_t read_answer(nghttp2_session *session, int32_t id, uint8_t *to, si
     return (ssize_t)n;
 }
 
-/* A body that nobody wants is let come for a while, as over HTTP/1.1: there are clients that lose
- * the answer when RST_STREAM follows it at once. */
+/* An unwanted body is still received for a while, as over HTTP/1.1: some clients lose the answer if
+ * RST_STREAM follows at once. */
 static void answer_is_sent(struct conn *s)
 {
     s->end_sent = true;
@@ -113,7 +113,7 @@ int http2_on_frame_send(nghttp2_session *session, const nghttp2_frame *frame, vo
     return 0;
 }
 
-/* Differs each time, or is secret: kept out of the compression's memory. */
+/* True for a value that changes each time or is secret: not indexed by the compression. */
 static bool is_once(const char *name, const char *end)
 {
     struct str n = {name, (size_t)(end - name)};
@@ -142,7 +142,7 @@ static size_t cut_fields(char *p, const char *end, nghttp2_nv *fields)
     return count;
 }
 
-/* The head of the answer is in `out`, as of HTTP/1.1: a status line, fields, an empty line. */
+/* `out` has the answer's head as for HTTP/1.1: a status line, fields, an empty line. */
 static void send_head(struct http2 *h, struct conn *s)
 {
     nghttp2_nv fields[1 + ANSWER_FIELDS_MAX];
@@ -150,7 +150,7 @@ static void send_head(struct http2 *h, struct conn *s)
     char *head = s->out.p, *end = memmem(head, s->out.n, "\r\n\r\n", 4);
     ASSERT(end && end - head > 12);
     fields[0] = (nghttp2_nv){.name = str_bytes(":status"),
-                             .value = str_bytes(head + 9), /* behind "HTTP/1.1 " */
+                             .value = str_bytes(head + 9), /* after "HTTP/1.1 " */
                              .namelen = 7,
                              .valuelen = 3,
                              .flags = NGHTTP2_NV_FLAG_NONE};

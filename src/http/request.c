@@ -1,11 +1,11 @@
-/* From bytes to requests: framing, handing over, the end of a request.
+/* From bytes to requests: framing, passing to the handler, and the end of a request.
  *
- * Invariants. While a request is being received or handled `in` does not move, since the request
- * points into it; later bytes go to `ahead`. conn_process is the only place that starts a
- * request, and it is not entered twice: a handler that answers at once only fills `out`, and the
- * loop in conn_process goes on with the next pipelined request; one that answers later enters it
- * again by conn_request_done. So a small request costs one read and one write, and a train of
- * pipelined ones not more. */
+ * Invariants. While a request is received or handled, `in` does not move, because the request
+ * points into it; later bytes go to `ahead`. Only conn_process starts a request, and it is not
+ * entered twice: a handler that answers at once only fills `out`, and the loop in conn_process
+ * continues with the next pipelined request; one that answers later enters it again by
+ * conn_request_done. So a small request costs one read and one write, and so does a series of
+ * pipelined ones. */
 #include "http/request.h"
 
 #include "base/limits.h"
@@ -18,7 +18,7 @@
 #include <stdio.h>
 
 #define READ_BYTES 4096
-#define BODY_STEP_BYTES LIMIT_LARGE_BODY_BYTES /* room made at once for a body announced */
+#define BODY_STEP_BYTES LIMIT_LARGE_BODY_BYTES /* allocated at once for an announced body */
 
 static const char continue_line[] = "HTTP/1.1 100 Continue\r\n\r\n";
 
@@ -62,7 +62,7 @@ static void forget_request(struct conn *c)
     c->scan = (struct head_scan){0};
     c->used_bytes = 0;
     c->answered = c->chunked_out = false;
-    c->answer_whole = c->answer_whole && c->is_stream; /* which has no other request */
+    c->answer_whole = c->answer_whole && c->is_stream; /* a stream has no other request */
 }
 
 void conn_request_done(struct conn *c)
@@ -114,7 +114,8 @@ static void call_handler(struct conn *c, struct str body)
     "the trailer fields are too long (at most " NUMBER_AS_TEXT(LIMIT_HEADER_BYTES) " bytes in "    \
                                                                                    "all)"
 
-/* Bytes of a chunked body; what is behind its end is the next request's. *ret_used. */
+/* Takes bytes of a chunked body, *ret_used of them; those after its end belong to the next
+ * request. */
 static void take_chunked(struct conn *c, const char *p, size_t n, size_t *ret_used)
 {
     size_t max = c->request.body_max_bytes;
@@ -150,7 +151,7 @@ static void begin_body(struct conn *c)
         buf_add(&c->body, p, n);
         c->body_left = c->head.content_bytes - (int64_t)n;
     }
-    /* Only one that waits for it: a body begun needs no leave. */
+    /* Only if the client waits for it: a body that has begun needs no 100. */
     if (c->head.expects_continue && n == 0 && c->is_stream)
         http2_stream_continue(c);
     else if (c->head.expects_continue && n == 0)
@@ -196,7 +197,7 @@ static void fill_request(struct conn *c)
     }
 }
 
-/* The head is whole and good. */
+/* The head is complete and valid. */
 void conn_begin_request(struct conn *c)
 {
     const struct http_server_options *o = &c->server->options;
@@ -259,14 +260,14 @@ static void skip_empty_lines(struct conn *c)
         buf_consume(&c->in, n);
 }
 
-/* One step towards a request from what is in `in`; false: nothing to do for now. */
+/* Makes one step with the bytes in `in`. False: nothing to do for now. */
 static bool take_head(struct conn *c)
 {
     if (c->scan.seen == 0)
         skip_empty_lines(c);
     if (c->in.n == 0)
         return false;
-    if (c->in.n == 1 && c->in.p[0] == '\r') { /* half an empty line, perhaps */
+    if (c->in.n == 1 && c->in.p[0] == '\r') { /* maybe half an empty line */
         if (c->phase == CONN_IDLE)
             conn_begin_phase(c, CONN_HEAD);
         return false;
@@ -302,7 +303,7 @@ void conn_process(struct conn *c)
     while ((room = c->out.n - c->out_at < OUT_MAX_BYTES) && c->open && receiving(c) &&
            c->phase != CONN_BODY && take_head(c)) {
     }
-    /* After the client's end what is here is still answered, but nothing more will come. */
+    /* After the client's end its received requests are still answered, but nothing more follows. */
     if (c->open && c->eof && room && receiving(c))
         conn_begin_phase(c, CONN_FLUSHING);
     c->processing = false;
@@ -313,7 +314,6 @@ void conn_process(struct conn *c)
 
 /* ---- reading */
 
-/* Where the next bytes go, and how many; 0: there is no room now. */
 size_t conn_space(struct conn *c, char **ret_p)
 {
     struct buf *to = &c->in;

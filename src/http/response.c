@@ -115,11 +115,11 @@ void response_choose_id(struct conn *c)
     c->request.request_id = id_good(given) ? given : trace.p ? trace : new_id(c);
 }
 
-/* RFC 6797: whoever came over TLS once comes over TLS for a year. Not for subdomains, which may be
+/* RFC 6797: clients that used TLS once use only TLS for a year. Not for subdomains, which may be
  * somebody else's. */
 #define STRICT_TRANSPORT "Strict-Transport-Security: max-age=31536000\r\n"
 
-/* Everything up to Content-Length, Transfer-Encoding and the empty line. */
+/* Adds everything before Content-Length or Transfer-Encoding, and the empty line. */
 static void add_head(struct conn *c, int status, const char *content_type, struct str id,
                      struct str extra)
 {
@@ -196,7 +196,7 @@ void http_begin_problem(struct json_writer *w, struct buf *to, int status, struc
 
 void response_problem(struct conn *c, int status, const char *detail)
 {
-    /* Without a request that was understood there is neither an id nor a method. */
+    /* Without a parsed request there is neither an id nor a method. */
     bool known = c->request.magic == HTTP_REQUEST_MAGIC;
     if (!known)
         c->request.request_id = new_id(c);
@@ -228,7 +228,7 @@ void response_late(struct conn *c)
     c->request.gone = true;
 }
 
-/* Where the client has left before its answer, others say 499, too. */
+/* If the client has left before its answer; nginx uses this number, too. */
 #define STATUS_CLIENT_LEFT 499
 
 void response_log(struct conn *c)
@@ -278,7 +278,7 @@ void http_respond_piece(struct http_request *r, struct str piece,
     struct conn *c = conn_of(r);
     ASSERT(!r->gone && c->answered && !c->drained);
     c->drained = drained;
-    if (r->method != HTTP_HEAD && piece.n > 0) { /* an empty chunk would be the last */
+    if (r->method != HTTP_HEAD && piece.n > 0) { /* an empty chunk would end the body */
         if (c->chunked_out)
             buf_printf(&c->out, "%zx\r\n", piece.n);
         buf_add_str(&c->out, piece);

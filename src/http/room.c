@@ -1,27 +1,25 @@
-/* What connections hold together, and what is done when it is too much: places, and bytes in
- * buffers. A body that finds no room waits unread, in the client's own socket.
+/* Limits of what connections hold together: places, and bytes in buffers. A body without room waits
+ * unread, in the client's socket.
  *
- * Who goes. A connection waits for its client when it is idle (without a request), or when it
- * stalls (the next byte of a body or an answer is the client's to send or to take). When places or
- * bytes are short, the connection goes whose client has done nothing for longest. A key or session
- * protects: its idle connections go after all strangers, its stalled ones only after stall_known_ms
- * without a byte. So newcomers, and uploads and downloads that get on, stay: they are the youngest.
+ * Which connection is closed. A connection waits for its client when it is idle (no request), or
+ * when it stalls (the client must send or read the next byte of a body or answer). If places or
+ * bytes are short, the connection is closed whose client has done nothing for the longest time. A
+ * key or session protects: its idle connections are closed after all strangers', its stalled ones
+ * only after stall_known_ms without a byte. So newcomers, and uploads and downloads that make
+ * progress, stay: they are the youngest.
  *
- * Shares. An account protects as many connections that wait for their clients, and as many bytes,
- * as one address may have. What waits beyond that share waits as a stranger's does. So one account
+ * Shares. An account's protection covers as many waiting connections, and as many bytes, as one
+ * address may have. Connections beyond that share are treated as a stranger's. So one account
  * cannot hold all places or all room, however often it refills them and from however many
- * addresses.
+ * addresses. Within the share, a stream of HTTP/2 does not stall while bodies that wait for room
+ * use up its session's window, because its client cannot send. Such a body waits for at most
+ * header_deadline_ms, and when the window is given back, the stream's time begins again.
  *
- * Within the share, a stream of HTTP/2 does not stall while bodies that wait for room use up its
- * session's window: its client cannot send. Such a body waits for header_deadline_ms at most, and
- * when the window is given back, the stream's time begins anew.
- *
- * Invariants. A connection that waits for its client is in the one list of its server that list_of
- * names, by `waits_since_ms`. A connection that is being worked on is never closed here: while a
- * handler has a request, and while a session has frames, it is in no list, and conn_shed_buffers
- * and conn_take_room spare the connection they are called for. `buffer_bytes` of the server is the
- * sum of its connections'. Bodies that are being read have room for all that they announced, so
- * they never wait for each other. */
+ * Invariants. A connection that waits for its client is in exactly one list of its server, list_of,
+ * by `waits_since_ms`. A connection in use is never closed here: while a handler has a request, and
+ * while a session has frames, it is in no list, and conn_shed_buffers and conn_take_room spare the
+ * connection that they are called for. The server's `buffer_bytes` is the sum of its connections'.
+ * Bodies being read have room for all that they announced, so they never wait for each other. */
 #include "http/room.h"
 
 #include "base/alloc.h"
@@ -33,7 +31,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#define ROOM_LOOKS 64 /* how many of those that wait are looked at in a tick */
+#define ROOM_LOOKS 64 /* waiting bodies checked per tick */
 #define ROOM_RETRY_MS 20
 
 static struct {
@@ -72,21 +70,21 @@ bool http_is_crowded(const struct http_request *r)
 
 /* ---- places */
 
-/* How many bytes of buffers one account or address may have. */
+/* Buffer bytes that one account or address may have. */
 static int64_t bytes_share(const struct http_server *s)
 {
     int64_t most = s->options.buffers_max_bytes;
     return (most - most / 4) / 2;
 }
 
-/* Its own bytes do not count, so one body at a time is protected, however large. */
+/* Its own bytes do not count, so one body at a time is protected, of any size. */
 static bool share_has_place(const struct conn *c)
 {
     return c->account->in_share < c->server->options.connections_per_address &&
            c->account->buffer_bytes - c->buffer_bytes < bytes_share(c->server);
 }
 
-/* Whoever has begun to wait within the share stays there until it is worked on. */
+/* A connection that has begun to wait within the share stays in it until it is handled. */
 static void claim_share(struct conn *c)
 {
     bool waits = c->open && c->phase != CONN_STREAMS && c->phase != CONN_HANDLING;
@@ -98,8 +96,8 @@ static void claim_share(struct conn *c)
     c->in_share = has;
 }
 
-/* NULL: it does not wait for its client. Whoever waits for room or a turn, and is not within a
- * share, counts as an idle stranger. */
+/* The list in which it waits for its client; NULL: it does not wait. A connection that waits for
+ * room or a turn outside a share counts as an idle stranger. */
 static struct list *list_of(const struct conn *c)
 {
     struct http_server *s = c->server;
@@ -194,7 +192,7 @@ static struct conn *of_link(struct link *link)
     return c;
 }
 
-/* Whichever has waited for longer: `best`, or the first of the list, if it has for so long. */
+/* The longer waiting one of `best` and the list's first, if that has waited that long. */
 static struct conn *longer(struct conn *best, const struct list *list, int64_t at_least_ms,
                            const struct conn *spared)
 {
@@ -207,7 +205,8 @@ static struct conn *longer(struct conn *best, const struct list *list, int64_t a
     return best && best->waits_since_ms <= c->waits_since_ms ? best : c;
 }
 
-/* NULL: nobody may be closed. In the same millisecond a newcomer is younger than who stalls. */
+/* NULL: none may be closed. In the same millisecond a newcomer is younger than a stalled
+ * connection. */
 static struct conn *longest_waiting(const struct http_server *s, const struct conn *spared)
 {
     struct conn *c = longer(NULL, &s->stalled[false], 0, spared);
@@ -276,7 +275,7 @@ static void add_buffers(struct conn *c, int64_t bytes)
     c->buffer_bytes = bytes;
 }
 
-/* Whose share a body's room is of. NULL: a trusted proxy's own. */
+/* The peer whose share a body's room belongs to. NULL: a trusted proxy's own. */
 static struct peer *sharer(const struct conn *c)
 {
     return c->account ? c->account : c->client;
@@ -325,7 +324,7 @@ bool conn_may_keep(const struct conn *c, const struct buf *empty)
     return empty->capacity <= (tight ? 0 : KEPT_BUFFER_BYTES);
 }
 
-/* To close one that holds nothing would be in vain. */
+/* Closing one without buffers would not help. */
 static struct conn *idle_known_with_bytes(const struct http_server *s, const struct conn *spared)
 {
     struct link *link = s->idle[true].first;
@@ -351,8 +350,8 @@ static bool fits(const struct http_server *s, int64_t bytes)
     return s->bodies == 0 || s->buffer_bytes + bytes <= most;
 }
 
-/* Small bodies go beside large ones of the same account, half of the quarter that is theirs. Those
- * of strangers have no share: others that stall make room for them. */
+/* Small bodies of an account are read beside its large ones, in half of the remaining quarter.
+ * Those of strangers have no share: stalled ones are closed for them. */
 static bool has_share(const struct conn *c, int64_t bytes)
 {
     const struct http_server *s = c->server;
@@ -365,7 +364,7 @@ static bool has_share(const struct conn *c, int64_t bytes)
     return p->body_bytes + bytes <= bytes_share(s);
 }
 
-/* Others that stall make room, where that is what is lacking. */
+/* Closes stalled connections if only room is missing. */
 static bool find_room(const struct conn *c, int64_t bytes)
 {
     struct http_server *s = c->server;
@@ -413,7 +412,7 @@ void conn_leave_room(struct conn *c)
         c->server->bodies--;
 }
 
-/* Those that do not fit go to the end: what is small, or another client's, is not held up. */
+/* Bodies that do not fit move to the end: small ones, and other clients', are not delayed. */
 static void on_room(struct timer *timer)
 {
     struct http_server *s = CONTAINER_OF(timer, struct http_server, room_timer);

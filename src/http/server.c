@@ -1,7 +1,7 @@
 /* The listening side of one loop: accepting within bounds, stopping gracefully, numbers.
  *
- * Want of descriptors must not spin: the waiting connection stays in the kernel's queue and the
- * listening socket stays readable, so accepting pauses, and goes on by a timer. */
+ * A lack of descriptors must not spin: the waiting connection stays in the kernel's queue and the
+ * listening socket stays readable. So accepting pauses and is resumed by a timer. */
 #include "http/server.h"
 
 #include "base/alloc.h"
@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #define SERVER_MAGIC 0x5E44E401u
-#define ACCEPTS_PER_EVENT 16 /* the rest goes to other loops, or to the next tick */
+#define ACCEPTS_PER_EVENT 16 /* the rest is for other loops, or the next tick */
 #define ACCEPT_PAUSE_MS 100
 #define COMPLAIN_EVERY_MS 10000
 
@@ -169,8 +169,8 @@ static void say_stopped(struct http_server *s)
     stopped(s->stopped_context);
 }
 
-/* At the deadline, or at once when nothing is open: from the loop in both cases, so that
- * `stopped` may free the server. */
+/* At the deadline, or at once if nothing is open: in both cases from the loop, so that `stopped`
+ * may free the server. */
 static void on_stop_timer(struct timer *timer)
 {
     struct http_server *s = CONTAINER_OF(timer, struct http_server, stop_timer);
@@ -216,7 +216,7 @@ void http_server_free(struct http_server *server)
     loop_timer_clear(server->loop, &server->stop_timer);
     loop_timer_clear(server->loop, &server->turn_timer);
     server_room_close(server);
-    while (server->conns) { /* those whose handlers have not answered */
+    while (server->conns) { /* connections whose handlers have not answered */
         struct conn *c = server->conns;
         server->conns = c->next;
         c->server = NULL;

@@ -1,17 +1,19 @@
-/* Large bodies are read in turns: so many at a time, the others wait unread, in the order in which
- * they came. A turn lasts until its request is answered, so what the handler has in hand is bounded
- * too. While other work of the loop is behind, a tick reads only a little of each.
+/* Reads large bodies in turns: a fixed number at a time; the others wait unread, in the order of
+ * arrival. A turn lasts until its request is answered, which also bounds the work of handlers.
+ * While other work of the loop is behind, a tick reads only a little of each body.
  *
- * Nobody holds up others by sending slowly. A read that gets less than it asked for gives the turn
- * back, and the next bytes ask for another one; so does a client, while others wait, that has sent
- * nothing for TURN_IDLE_MS. A loop that is late takes nobody's turn, since it reads sockets before
- * it runs timers. Over TLS each read gets one record, so there bodies take turns record by record,
- * and more than LIMIT_LARGE_BODIES of them may be half read. The streams of HTTP/2 take no turns:
- * of their connection a tick reads only a little while other work is behind.
+ * A slow sender delays nobody. A read that returns less than it asked for gives the turn back, and
+ * the next bytes ask for another one; while others wait, so does a client that has sent nothing for
+ * TURN_IDLE_MS. A late loop takes nobody's turn, because it reads sockets before it runs timers.
+ * Over TLS each read returns one record, so bodies take turns record by record, and more than
+ * LIMIT_LARGE_BODIES of them may be half read.
  *
- * Invariants. A connection is in `turns_waiting` iff TURN_WAITS, in `turns_reading` iff
- * TURN_READING, the one that has read nothing for longest first. `turns_taken` counts those that
- * are TURN_READING or TURN_HANDLED. */
+ * Streams of HTTP/2 take no turns: a tick reads only a little of their connection while other work
+ * is behind.
+ *
+ * Invariants. A connection is in `turns_waiting` iff TURN_WAITS, and in `turns_reading` iff
+ * TURN_READING, the one that has read nothing for the longest time first. `turns_taken` counts
+ * those that are TURN_READING or TURN_HANDLED. */
 #include "http/turns.h"
 
 #define TURN_IDLE_MS 20

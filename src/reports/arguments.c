@@ -1,4 +1,4 @@
-/* What may be asked of a report, and what is wrong with what was asked. */
+/* Checks the arguments of a report. */
 #include "domain/clock.h"
 #include "domain/negotiate.h"
 #include "reports/report.h"
@@ -33,7 +33,7 @@ static void parse_days(const struct report_arguments *a, int32_t today, struct p
         last = today;
     if (!has_first)
         first = last - (REPORT_DAYS_DEFAULT - 1);
-    if (first < CLOCK_FIRST_DAY) /* 30 days up to one of the first: there are fewer */
+    if (first < CLOCK_FIRST_DAY) /* there are fewer than 30 days before it */
         first = CLOCK_FIRST_DAY;
     ret->first_day = first;
     ret->last_day = last;

@@ -1,7 +1,7 @@
-/* The five reports: what may be asked, and how the answer is written (contract, section 5).
+/* The five reports: their arguments and their output (contract, section 5).
  *
- * A report is written in three parts, so that it can be streamed while the store pages through
- * its rows: report_begin, report_rows for each page in order, report_end. */
+ * A report is written in three parts, so that it can be streamed while the store pages through its
+ * rows: report_begin, report_rows for each page in order, report_end. */
 #pragma once
 
 #include "accounts/accounts.h"
@@ -19,7 +19,7 @@ enum report_kind {
 #define REPORT_DAYS_MAX 366
 #define REPORT_DAYS_DEFAULT 30
 
-/* The query parameters as they came; absent: not given. */
+/* The query parameters as received; absent: not given. */
 struct report_arguments {
     struct str start_date, end_date, product_type, format, include_test;
     struct str accept; /* the Accept header */
@@ -52,7 +52,7 @@ struct report_writer {
 };
 
 void report_begin(struct report_writer *w, struct buf *to, int64_t generated_ms);
-/* Rows in the store's order; those of the last day are held back until it is whole. */
+/* Takes rows in the store's order; rows of the last day are held back until it is complete. */
 void report_rows(struct report_writer *w, struct buf *to, const struct report_row *rows,
                  size_t count);
 void report_end(struct report_writer *w, struct buf *to);

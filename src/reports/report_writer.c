@@ -14,7 +14,7 @@
 
 #include <stdlib.h>
 
-/* client_no -> ClientId, filled as clients come up; open addressing, power of two. */
+/* client_no -> ClientId, filled on demand; open addressing, power of two. */
 struct report_names {
     struct named_client {
         uint32_t client_no; /* 0: free */
@@ -85,7 +85,7 @@ static int64_t conversions_of(const struct report_writer *w, const struct report
            (w->request.offer ? row->conversions[1] : 0);
 }
 
-/* The values behind Day and ClientId, in the order of the columns. */
+/* The values after Day and ClientId, in the order of the columns. */
 static size_t values_of(const struct report_writer *w, const struct report_row *row,
                         struct buf values[3])
 {
@@ -144,7 +144,7 @@ static void write_row(struct report_writer *w, struct buf *to, const struct repo
         buf_free(&values[i]);
 }
 
-/* Of the first day nothing is known about the day before: it counts by itself once it is over. */
+/* The day before the first one is unknown: so the first day counts by itself once it is over. */
 static void look_for_starts(struct report_writer *w, const struct report_row *row)
 {
     struct named_client *client = client_of(w, row->client_no);

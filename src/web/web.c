@@ -1,10 +1,7 @@
-/* Serving the embedded files.
- *
- * The page loads nothing from anywhere else, runs no script and no style that stands in it, and
- * may not be framed; what a partner's receiver answered is shown in it, so the browser is told to
- * be strict. Trusted Types: nothing in the dashboard writes HTML from text.
- *
- * Entity tags are weak: a file has the same one plain and compressed (RFC 9110, 8.8.3.3). */
+/* Serves the embedded files. The page loads nothing from other sites, runs no inline script or
+ * style, and may not be framed. It shows what partners' receivers answered, so browsers are told to
+ * be strict. Trusted Types: nothing in the dashboard writes HTML from text. Entity tags are weak: a
+ * file has the same one plain and compressed (RFC 9110, 8.8.3.3). */
 #include "web/web.h"
 
 #include "domain/negotiate.h"
@@ -21,7 +18,7 @@
     "X-Content-Type-Options: nosniff\r\n"                                                          \
     "Cross-Origin-Resource-Policy: same-origin\r\n"
 
-/* Browsers name pages by themselves; what takes anything means the interface. */
+/* Browsers ask for pages by name; a client that accepts anything means the API. */
 static bool wants_page(struct http_request *r)
 {
     struct str accept = http_header_list(r, "accept");
@@ -37,7 +34,7 @@ static const struct web_file *file_of(struct str path)
     return NULL;
 }
 
-/* The interface's own paths, known or not, are never pages: a wrong one must say 404. */
+/* Paths of the API, known or not, are never pages: a wrong one must answer 404. */
 static bool may_be_page(struct str path)
 {
     return !str_is(path, "/api") && !str_has_prefix(path, "/api/") &&
