@@ -146,7 +146,7 @@ struct api_key {
     uint8_t hash[32];       /* SHA-256 of the key's text: keys are 256-bit random, no salt needed */
 };
 
-#define KEY_USED_LAG_MS (10 * 60 * 1000)
+#define KEY_USED_LAG_MS (10 * MINUTE_MS)
 
 bool api_key_is_over(const struct api_key *k, int64_t now_ms); /* it has expired */
 /* Notes a request with the key; any thread. True: the store should learn of it (change_key_used).

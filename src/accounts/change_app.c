@@ -4,7 +4,6 @@
 #include "accounts/entry.h"
 #include "accounts/names.h"
 #include "domain/money.h"
-#include "domain/signature.h"
 
 #include <sodium.h>
 

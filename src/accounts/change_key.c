@@ -4,7 +4,6 @@
 #include "accounts/entry.h"
 #include "accounts/names.h"
 #include "base/buf.h"
-#include "domain/clock.h"
 
 #include <sodium.h>
 

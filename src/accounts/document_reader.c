@@ -1,8 +1,6 @@
 /* Reads members of documents; see document_reader.h. */
 #include "accounts/document_reader.h"
 
-#include "base/buf.h"
-
 void document_read_begin(struct document_reader *r, struct arena *arena,
                          const struct json *document, const struct vault *vault)
 {

@@ -91,13 +91,9 @@ bool account_id_valid(struct str id)
 {
     if (!id.p || id.n < 1 || id.n > LIMIT_ID_BYTES)
         return false;
-    for (size_t i = 0; i < id.n; i++) {
-        char c = id.p[i];
-        bool good = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                    c == '_' || c == '-';
-        if (!good)
+    for (size_t i = 0; i < id.n; i++)
+        if (!char_is_letter_or_digit(id.p[i]) && id.p[i] != '_' && id.p[i] != '-')
             return false;
-    }
     return true;
 }
 

@@ -9,6 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define MINUTE_MS INT64_C(60000)
+#define HOUR_MS INT64_C(3600000)
+#define DAY_MS INT64_C(86400000)
+
 struct env {
     int64_t (*wall_ms)(struct env *env);
     int64_t (*mono_ms)(struct env *env);

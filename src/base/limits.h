@@ -1,6 +1,8 @@
 /* Every bound of the daemon, with its unit and the effect of reaching it. */
 #pragma once
 
+#include "base/env.h"
+
 /* The wall clock. Beyond these bounds a start is refused, and a running process sees the bound
  * itself. The thousand years up to 9999 are left for future times, which are printed with a
  * four-digit year. */
@@ -20,7 +22,7 @@
 #define LIMIT_PANELIST_ID_BYTES 256
 #define LIMIT_TEXT_BYTES 1024 /* SessionId, Mid, OfferTitle, OfferGoalId, Reason */
 #define LIMIT_EVENT_AGE_DAYS 90
-#define LIMIT_EVENT_FUTURE_MS (5 * 60 * 1000)
+#define LIMIT_EVENT_FUTURE_MS (5 * MINUTE_MS)
 
 /* Problems listed for one input; further ones are counted. The second bound is for all events of a
  * request together; beyond it, each event lists one problem. */
@@ -66,7 +68,7 @@
                                     */
 #define LIMIT_LINGER_MS 2000
 #define LIMIT_HEADER_DEADLINE_MS 10000
-#define LIMIT_REQUEST_DEADLINE_MS 60000
+#define LIMIT_REQUEST_DEADLINE_MS MINUTE_MS
 /* Time until an answer begins: 503 beyond. The longer one is for routes that read much or wait for
  * receivers; clients often give up after 60 s. */
 #define LIMIT_ANSWER_DEADLINE_MS 35000
@@ -186,12 +188,12 @@
 #define LIMIT_DNS_ADDRESSES 16
 #define LIMIT_DIAL_ADDRESSES 8 /* tried for one connection */
 #define LIMIT_TLS_SESSIONS 1024
-#define LIMIT_TLS_SESSION_MS (60 * 60 * 1000)   /* afterwards the certificate is verified again */
-#define LIMIT_CONNECTION_AGE_MS (5 * 60 * 1000) /* so that a changed DNS name is followed */
+#define LIMIT_TLS_SESSION_MS HOUR_MS            /* afterwards the certificate is verified again */
+#define LIMIT_CONNECTION_AGE_MS (5 * MINUTE_MS) /* so that a changed DNS name is followed */
 #define LIMIT_INTERIM_ANSWERS 16                /* 1xx before the final one */
 /* HTTP/2, between two answers; beyond, the connection is closed: class `protocol`. */
 #define LIMIT_HTTP2_FRAMES_IDLE 500
 #define LIMIT_HTTP2_BYTES_IDLE (256 << 10) /* without bodies */
 #define LIMIT_JOIN_MS                                                                              \
     1000 /* to wait for a connection that another exchange opens; then its own is opened */
-#define LIMIT_CERTIFICATE_WARNING_MS (INT64_C(14) * 86400000) /* time left when warnings begin */
+#define LIMIT_CERTIFICATE_WARNING_MS (14 * DAY_MS) /* time left when warnings begin */

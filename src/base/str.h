@@ -52,16 +52,29 @@ static inline bool char_in(char c, const char *set)
     return c != '\0' && strchr(set, c) != NULL;
 }
 
+/* ASCII only, in any locale. */
+static inline bool char_is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static inline char char_lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+static inline bool char_is_letter_or_digit(char c)
+{
+    return char_is_digit(c) || (char_lower(c) >= 'a' && char_lower(c) <= 'z');
+}
+
 /* The value of a hexadecimal digit, either case; -1: it is none. */
 static inline int hex_value(char c)
 {
-    if (c >= '0' && c <= '9')
+    if (char_is_digit(c))
         return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
+    c = char_lower(c);
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
 /* Prints n bytes as 2n digits in lower case, without a NUL. */

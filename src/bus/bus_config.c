@@ -167,8 +167,7 @@ static bool is_topic(struct str name)
 {
     bool good = name.n > 0 && name.n <= TOPIC_BYTES_MOST;
     for (size_t i = 0; i < name.n && good; i++)
-        good = (name.p[i] >= 'a' && name.p[i] <= 'z') || (name.p[i] >= 'A' && name.p[i] <= 'Z') ||
-               (name.p[i] >= '0' && name.p[i] <= '9') || char_in(name.p[i], "._-");
+        good = char_is_letter_or_digit(name.p[i]) || char_in(name.p[i], "._-");
     return good;
 }
 

@@ -6,7 +6,6 @@
 #include "base/alloc.h"
 #include "base/env.h"
 #include "base/log.h"
-#include "daemon/listener.h"
 #include "daemon/master_key.h"
 #include "domain/url.h"
 #include "net/tls.h"

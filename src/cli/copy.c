@@ -1,6 +1,5 @@
 /* postbackd copy: copies a store to another place, and prints progress and result. */
 #include "accounts/document.h"
-#include "base/alloc.h"
 #include "cli/command.h"
 #include "cli/store_name.h"
 #include "daemon/daemon.h"

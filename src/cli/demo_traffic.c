@@ -74,7 +74,7 @@ static void add_survey_visit(struct batch *b, const struct demo_app *a, int64_t 
         add_revenue(b, 300000, 2500000);
         buf_printf(&b->text, ",\"SessionId\":\"s-%llx\"}", (unsigned long long)(id >> 40));
     } else if (luck < 85) {
-        add_head(b, a, "survey_disqualified", id, at_ms + 60000);
+        add_head(b, a, "survey_disqualified", id, at_ms + MINUTE_MS);
         buf_add_c(&b->text, ",\"Reason\":\"not a match\"}");
     } else if (luck < 90) {
         add_head(b, a, "profiler_completed", id, at_ms + 90000);
@@ -165,8 +165,8 @@ static bool add_day(struct batch *b, struct client_session *c, int32_t day, int3
 {
     int64_t end_ms = b->world->started_ms - OUTCOME_LATEST_MS;
     for (uint64_t left = visits_of(b->rng, day, today); left; left--) {
-        int64_t at_ms = day * DAY_MS + (int64_t)draw_hour(b->rng) * 3600000 +
-                        (int64_t)rng_below(b->rng, 3600000);
+        int64_t at_ms = day * DAY_MS + (int64_t)draw_hour(b->rng) * HOUR_MS +
+                        (int64_t)rng_below(b->rng, (uint64_t)HOUR_MS);
         if (at_ms < end_ms)
             add_visit(b, at_ms);
         if (b->count >= HISTORY_BATCH && !post(b, c, "/api/v1/events?deliver=false"))

@@ -17,7 +17,6 @@
 #include "base/env.h"
 #include "base/plain_text.h"
 #include "domain/clock.h"
-#include "domain/payload.h"
 #include "domain/signature.h"
 #include "json/reader.h"
 #include "json/writer.h"
@@ -28,7 +27,7 @@
 
 #define RECONNECT_AFTER_S 1
 #define ANSWER_SHOWN_BYTES 200
-#define SECRET_KEPT_MS (5 * 60 * 1000)
+#define SECRET_KEPT_MS (5 * MINUTE_MS)
 #define WAIT_MOST_S 300
 #define FEED_PAGE 500 /* the server's maximum per page */
 /* An account may report 600 times a minute, with all its listeners: one `listen` reports the first

@@ -258,7 +258,7 @@ static bool read_daily_minute(struct settings *s, int32_t *ret, struct str *ret_
     bool good = text.n == 5 && text.p[2] == ':';
     for (size_t i = 0; i < 4 && good; i++) {
         char c = text.p[i < 2 ? i : i + 1];
-        good = c >= '0' && c <= '9';
+        good = char_is_digit(c);
         digits[i] = c - '0';
     }
     int32_t hour = good ? digits[0] * 10 + digits[1] : 24;

@@ -5,7 +5,6 @@
  * app's secret that cannot be opened, because the master key may be the wrong one. */
 #include "daemon/load_objects.h"
 
-#include "base/alloc.h"
 #include "base/log.h"
 
 struct loading {

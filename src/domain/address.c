@@ -134,7 +134,7 @@ static bool parse_v4(struct str text, uint8_t ret_bytes[4])
             return false;
         size_t from = at;
         unsigned value = 0;
-        while (at < text.n && at - from < 3 && text.p[at] >= '0' && text.p[at] <= '9')
+        while (at < text.n && at - from < 3 && char_is_digit(text.p[at]))
             value = value * 10 + (unsigned)(text.p[at++] - '0');
         if (at == from || value > 255 || (at - from > 1 && text.p[from] == '0'))
             return false;

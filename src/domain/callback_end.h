@@ -57,7 +57,7 @@ void callback_set_lead_window(struct clock_lead *l, const struct schedule *s, in
 
 /* How long a lane must be down, counted from a callback's last slot, until the callback is given
  * up: as long as the whole schedule, at most a day. */
-#define CALLBACK_GIVE_UP_MOST_MS (INT64_C(24) * 3600 * 1000)
+#define CALLBACK_GIVE_UP_MOST_MS DAY_MS
 int64_t callback_give_up_ms(const struct schedule *s);
 /* True if a waiting callback becomes dead by REASON_ENDPOINT_DOWN. `stored`: its place as stored,
  * so that due_ms tells whether it was attempted since the lane reopened: a callback that was due

@@ -36,6 +36,11 @@ struct callback_life life_accept(const struct event *e, const struct callback_li
     return s;
 }
 
+static bool life_is_final(enum callback_state state)
+{
+    return state == CALLBACK_DELIVERED || state == CALLBACK_DEAD || state == CALLBACK_SKIPPED;
+}
+
 /* True if the callback waited for this decision; otherwise the decision is a bug. */
 static bool can_decide(const struct callback_life *s, const struct callback_decision *d)
 {

@@ -51,11 +51,6 @@ struct callback_decision {
     bool is_again;   /* the decision may have been recorded before */
 };
 
-static inline bool life_is_final(enum callback_state state)
-{
-    return state == CALLBACK_DELIVERED || state == CALLBACK_DEAD || state == CALLBACK_SKIPPED;
-}
-
 /* The state of a new event's callback. `original`: for a reversal, the callback of its original;
  * otherwise NULL. */
 struct callback_life life_accept(const struct event *e, const struct callback_life *original);

@@ -128,7 +128,7 @@ static int64_t scan_fraction_ms(struct scan *s)
     int64_t ms = 0;
     int weight = 100;
     const char *from = s->at;
-    for (; s->at < s->end && *s->at >= '0' && *s->at <= '9'; s->at++) {
+    for (; s->at < s->end && char_is_digit(*s->at); s->at++) {
         ms += weight * (*s->at - '0');
         weight /= 10;
     }

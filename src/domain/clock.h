@@ -2,13 +2,10 @@
 #pragma once
 
 #include "base/buf.h"
+#include "base/env.h"
 
 #include <stdbool.h>
 #include <stdint.h>
-
-#define MINUTE_MS INT64_C(60000)
-#define HOUR_MS INT64_C(3600000)
-#define DAY_MS INT64_C(86400000)
 
 /* RFC 3339; the offset is required; truncated (not rounded) to milliseconds. ":60" is refused. */
 MUST_CHECK bool clock_parse_rfc3339(struct str text, int64_t *ret_ms);

@@ -4,9 +4,10 @@
 #define LOCAL_BYTES_MAX 64 /* RFC 5321, section 4.5.3.1.1 */
 #define LABEL_BYTES_MAX 63 /* RFC 1035, section 2.3.4 */
 
-static bool is_letter_or_digit(unsigned char c)
+/* Letters beyond ASCII count as letters, so that email_fault can name them as the fault. */
+static bool is_letter_or_digit(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c >= 0x80;
+    return char_is_letter_or_digit(c) || (unsigned char)c >= 0x80;
 }
 
 /* Parts with a dot between two of them; a part of a domain neither begins nor ends with '-'. */
@@ -18,8 +19,7 @@ static bool is_dotted(struct str text, const char *others, bool is_domain)
                                       part.p[part.n - 1] == '-')))
             return false;
         for (size_t i = 0; i < part.n; i++)
-            if (!is_letter_or_digit((unsigned char)part.p[i]) &&
-                !memchr(others, part.p[i], strlen(others)))
+            if (!is_letter_or_digit(part.p[i]) && !memchr(others, part.p[i], strlen(others)))
                 return false;
     }
     return true;
@@ -42,6 +42,6 @@ struct str email_lower(struct arena *arena, struct str text)
 {
     char *lower = arena_alloc(arena, text.n);
     for (size_t i = 0; i < text.n; i++)
-        lower[i] = (char)(text.p[i] >= 'A' && text.p[i] <= 'Z' ? text.p[i] + 32 : text.p[i]);
+        lower[i] = char_lower(text.p[i]);
     return (struct str){lower, text.n};
 }

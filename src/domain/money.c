@@ -39,15 +39,10 @@ struct number_text {
     int64_t exponent;  /* saturated far beyond any valid amount */
 };
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 static size_t count_digits(struct str s, size_t from)
 {
     size_t i = from;
-    while (i < s.n && is_digit(s.p[i]))
+    while (i < s.n && char_is_digit(s.p[i]))
         i++;
     return i - from;
 }

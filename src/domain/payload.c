@@ -99,7 +99,7 @@ static bool is_number(struct str text)
 {
     bool good = text.n > 0 && text.n <= GOAL_NUMBER_DIGITS && (text.p[0] != '0' || text.n == 1);
     for (size_t i = 0; good && i < text.n; i++)
-        good = text.p[i] >= '0' && text.p[i] <= '9';
+        good = char_is_digit(text.p[i]);
     return good;
 }
 

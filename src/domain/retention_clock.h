@@ -14,10 +14,12 @@
  * store/sqlite/purge.c and store/postgresql/pg_keeper.c. */
 #pragma once
 
+#include "base/env.h"
+
 #include <stdint.h>
 
-#define RETENTION_LEAP_MS (24 * 3600 * INT64_C(1000))
-#define RETENTION_DOUBT_MS (24 * 3600 * INT64_C(1000))
+#define RETENTION_LEAP_MS DAY_MS
+#define RETENTION_DOUBT_MS DAY_MS
 
 struct retention_clock {
     int64_t at_ms;         /* stored; 0: new, begins with the wall clock */

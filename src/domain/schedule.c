@@ -10,7 +10,7 @@
  * wait. callback_end.h decides when it is given up without them. */
 #include "domain/schedule.h"
 
-#define MAX_STEP_MS (INT64_C(30) * 24 * 3600 * 1000)
+#define MAX_STEP_MS (30 * DAY_MS)
 #define BEYOND_MOST_S 2000000000 /* 63 years, so that a slot fits into 32 bits */
 
 static int64_t unit_ms(struct str unit)
@@ -20,10 +20,10 @@ static int64_t unit_ms(struct str unit)
     if (str_is(unit, "s"))
         return 1000;
     if (str_is(unit, "m"))
-        return 60000;
+        return MINUTE_MS;
     if (str_is(unit, "h"))
-        return 3600000;
-    return str_is(unit, "d") ? 86400000 : 0;
+        return HOUR_MS;
+    return str_is(unit, "d") ? DAY_MS : 0;
 }
 
 /* 0: not a wait. Waits that are too long are returned as MAX_STEP_MS + 1. */
@@ -31,7 +31,7 @@ static int64_t parse_wait(struct str s)
 {
     int64_t value = 0;
     size_t i = 0;
-    for (; i < s.n && s.p[i] >= '0' && s.p[i] <= '9'; i++)
+    for (; i < s.n && char_is_digit(s.p[i]); i++)
         if (value <= MAX_STEP_MS)
             value = value * 10 + (s.p[i] - '0');
     int64_t unit = i == 0 ? 0 : unit_ms((struct str){s.p + i, s.n - i});

@@ -50,5 +50,5 @@ int64_t schedule_ended_ms(const struct schedule *s, const struct schedule_place 
 int64_t schedule_wait_most_ms(const struct schedule *s, const struct schedule_place *place);
 /* How long a Retry-After delays its callback and the lane: as long as the receiver asks, at most a
  * day. */
-#define SCHEDULE_RETRY_AFTER_MOST_MS (INT64_C(24) * 3600 * 1000)
+#define SCHEDULE_RETRY_AFTER_MOST_MS DAY_MS
 int64_t schedule_retry_after_ms(int64_t asked_ms);

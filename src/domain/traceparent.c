@@ -21,7 +21,7 @@ static const size_t places[NUMBERS] = {3, 11, 19, 27, 36, 44};
 static bool is_hex(struct str s, size_t at, size_t n)
 {
     for (size_t i = at; i < at + n; i++)
-        if (!((s.p[i] >= '0' && s.p[i] <= '9') || (s.p[i] >= 'a' && s.p[i] <= 'f')))
+        if (hex_value(s.p[i]) < 0 || char_lower(s.p[i]) != s.p[i])
             return false;
     return true;
 }

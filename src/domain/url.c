@@ -21,21 +21,6 @@ static bool fail(const char **ret_why, const char *why)
     return false;
 }
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-static char lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
-
-static bool is_alnum(char c)
-{
-    return is_digit(c) || (lower(c) >= 'a' && lower(c) <= 'z');
-}
-
 static bool check_bytes(struct str text, const char **ret_why)
 {
     if (text.n > LIMIT_URL_BYTES)
@@ -105,9 +90,9 @@ static bool ends_in_number(struct str host)
     while (from > 0 && host.p[from - 1] != '.')
         from--;
     struct str label = {host.p + from, host.n - from};
-    bool hex = label.n >= 2 && label.p[0] == '0' && lower(label.p[1]) == 'x';
+    bool hex = label.n >= 2 && label.p[0] == '0' && char_lower(label.p[1]) == 'x';
     for (size_t i = hex ? 2 : 0; i < label.n; i++)
-        if (hex ? hex_value(label.p[i]) < 0 : !is_digit(label.p[i]))
+        if (hex ? hex_value(label.p[i]) < 0 : !char_is_digit(label.p[i]))
             return false;
     return label.n > 0;
 }
@@ -121,7 +106,7 @@ static bool host_name_valid(struct str host)
             if (label_n == 0)
                 return false;
             label_n = 0;
-        } else if (is_alnum(c) || c == '-' || c == '_') {
+        } else if (char_is_letter_or_digit(c) || c == '-' || c == '_') {
             if (++label_n > LABEL_BYTES_MAX)
                 return false;
         } else {
@@ -162,7 +147,7 @@ static bool take_host(struct arena *arena, struct str host, struct url *url, con
     }
     char *copy = arena_alloc(arena, host.n);
     for (size_t i = 0; i < host.n; i++)
-        copy[i] = lower(host.p[i]);
+        copy[i] = char_lower(host.p[i]);
     url->host = (struct str){copy, host.n};
     return true;
 }
@@ -182,7 +167,7 @@ static bool take_port(struct str port, struct url *url, const char **ret_why)
 /* unreserved / sub-delims / ":" of RFC 3986, section 3.2.1, in addition to percent-encoding. */
 static bool userinfo_char(char c)
 {
-    return is_alnum(c) || char_in(c, "-._~!$&'()*+,;=:");
+    return char_is_letter_or_digit(c) || char_in(c, "-._~!$&'()*+,;=:");
 }
 
 static bool take_userinfo(struct arena *arena, struct str given, struct url *url,
@@ -249,14 +234,15 @@ bool url_parse(struct arena *arena, struct str text, struct url *ret_url, const 
     return true;
 }
 
+void url_print_host(struct buf *to, const struct url *url)
+{
+    buf_printf(to, url->host_is_ipv6 ? "[%.*s]" : "%.*s", STR_ARG(url->host));
+}
+
 void url_print_destination(struct buf *to, const struct url *url)
 {
     buf_add_c(to, url->https ? "https://" : "http://");
-    if (url->host_is_ipv6)
-        buf_add_char(to, '[');
-    buf_add_str(to, url->host);
-    if (url->host_is_ipv6)
-        buf_add_char(to, ']');
+    url_print_host(to, url);
     buf_add_char(to, ':');
     buf_add_int(to, url->port);
 }

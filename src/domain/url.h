@@ -22,6 +22,7 @@ struct url {
  * a bad port. */
 MUST_CHECK bool url_parse(struct arena *arena, struct str text, struct url *ret_url,
                           const char **ret_why);
+void url_print_host(struct buf *to, const struct url *url);        /* an IPv6 address in brackets */
 void url_print_destination(struct buf *to, const struct url *url); /* scheme://host:port */
 /* The URL with userinfo as "***:***@"; for logs and answers. */
 #define URL_MASK "***:***"

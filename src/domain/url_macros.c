@@ -193,9 +193,8 @@ void url_encode(struct buf *to, struct str text)
     static const char hex[] = "0123456789ABCDEF";
     for (size_t i = 0; i < text.n; i++) {
         unsigned char c = (unsigned char)text.p[i];
-        if ((c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
-            c == '-' || c == '.' || c == '_' || c == '~') {
-            buf_add_char(to, (char)c);
+        if (char_is_letter_or_digit(text.p[i]) || char_in(text.p[i], "-._~")) {
+            buf_add_char(to, text.p[i]);
         } else {
             buf_add_char(to, '%');
             buf_add_char(to, hex[c >> 4]);

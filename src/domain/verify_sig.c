@@ -23,17 +23,6 @@ struct verification {
     struct buf *why;
 };
 
-static char lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
-
-static bool is_hex(char c)
-{
-    c = lower(c);
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-}
-
 static bool is_space(char c)
 {
     return c == ' ' || (c >= '\t' && c <= '\r');
@@ -207,8 +196,7 @@ static void print_percent_encoded(struct buf *to, struct str s, const char *digi
 {
     for (size_t i = 0; i < s.n; i++) {
         unsigned char c = (unsigned char)s.p[i];
-        char l = lower(s.p[i]);
-        if ((l >= 'a' && l <= 'z') || (c >= '0' && c <= '9') || char_in(s.p[i], "-._~")) {
+        if (char_is_letter_or_digit(s.p[i]) || char_in(s.p[i], "-._~")) {
             buf_add_char(to, s.p[i]);
         } else {
             buf_add_char(to, '%');
@@ -221,7 +209,7 @@ static void print_percent_encoded(struct buf *to, struct str s, const char *digi
 static void print_lower(struct buf *to, struct str s)
 {
     for (size_t i = 0; i < s.n; i++)
-        buf_add_char(to, lower(s.p[i]));
+        buf_add_char(to, char_lower(s.p[i]));
 }
 
 static void print_slash_escaped(struct buf *to, struct str s)
@@ -286,7 +274,7 @@ static enum verify_cause judge_shape(struct verification *a)
     struct str sig = a->in->sig;
     bool hex = true;
     for (size_t i = 0; i < sig.n; i++)
-        hex = hex && is_hex(sig.p[i]);
+        hex = hex && hex_value(sig.p[i]) >= 0;
     if (hex && sig.n == SIG_HEX_BYTES)
         return VERIFY_OK;
     const char *guess = "";
@@ -337,7 +325,7 @@ enum verify_cause verify_sig(const struct verify_input *in, struct buf *why)
     if (cause != VERIFY_OK)
         return cause;
     for (size_t i = 0; i < SIG_HEX_BYTES; i++)
-        a.sig[i] = lower(in->sig.p[i]);
+        a.sig[i] = char_lower(in->sig.p[i]);
     if (matches(&a, in->panelist_id, in->reward_id, in->secret)) {
         if (memcmp(a.sig, in->sig.p, SIG_HEX_BYTES) == 0)
             return VERIFY_OK;

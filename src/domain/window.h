@@ -17,7 +17,7 @@
 #define WINDOW_SHRINK 0.7
 #define WINDOW_SUSPEND_FAILURES 3
 #define WINDOW_SUSPEND_FIRST_MS 5000
-#define WINDOW_SUSPEND_LAST_MS 60000
+#define WINDOW_SUSPEND_LAST_MS MINUTE_MS
 
 struct window {
     double size;          /* current allowance, 1..limit */

@@ -88,10 +88,8 @@ static enum grammar_result failure(const struct collector *c, const char **ret_r
 static void lower_name(char *base, const char *p, struct str name)
 {
     char *at = base + (name.p - p);
-    for (size_t i = 0; i < name.n; i++) {
-        if (at[i] >= 'A' && at[i] <= 'Z')
-            at[i] = (char)(at[i] + ('a' - 'A'));
-    }
+    for (size_t i = 0; i < name.n; i++)
+        at[i] = char_lower(at[i]);
 }
 
 bool grammar_knows_method(struct str text)

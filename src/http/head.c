@@ -165,9 +165,7 @@ static bool names_good(const struct head *head, struct head_refusal *ret)
     for (size_t i = 0; i < head->lines.header_count; i++) {
         struct str name = head->lines.headers[i].name;
         for (size_t k = 0; k < name.n; k++) {
-            char ch = name.p[k];
-            bool alphanumeric = (ch >= 'a' && ch <= 'z') || (ch >= '0' && ch <= '9');
-            if (!alphanumeric && !char_in(ch, "-_!#$%&'*+.^`|~"))
+            if (!char_is_letter_or_digit(name.p[k]) && !char_in(name.p[k], "-_!#$%&'*+.^`|~"))
                 return refuse(ret, 400, "the name of a header field is not a token");
         }
         if (name.n == 0)

@@ -129,7 +129,7 @@ static size_t cut_fields(char *p, const char *end, nghttp2_nv *fields)
         const char *cr = memmem(p, (size_t)(end - p), "\r\n", 2);
         ASSERT(colon && cr && colon < cr && count < ANSWER_FIELDS_MAX);
         for (char *at = p; at < colon; at++)
-            *at = *at >= 'A' && *at <= 'Z' ? (char)(*at + ('a' - 'A')) : *at;
+            *at = char_lower(*at);
         const char *value = colon[1] == ' ' ? colon + 2 : colon + 1;
         fields[count++] = (nghttp2_nv){.name = str_bytes(p),
                                        .value = str_bytes(value),

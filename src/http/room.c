@@ -22,7 +22,6 @@
  * Bodies being read have room for all that they announced, so they never wait for each other. */
 #include "http/room.h"
 
-#include "base/alloc.h"
 #include "http/forwarded.h"
 #include "http/http2.h"
 #include "http/request.h"

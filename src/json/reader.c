@@ -49,8 +49,7 @@ static char peek(struct json_walk *w)
 
 static bool is_part_of_word(char c)
 {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' ||
-           c == '-' || c == '+';
+    return char_is_letter_or_digit(c) || c == '.' || c == '-' || c == '+';
 }
 
 /* A number or a word, or what stands in the place of one. */

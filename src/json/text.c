@@ -10,7 +10,7 @@
 static size_t digits(struct str text, size_t at)
 {
     size_t n = 0;
-    while (at + n < text.n && text.p[at + n] >= '0' && text.p[at + n] <= '9')
+    while (at + n < text.n && char_is_digit(text.p[at + n]))
         n++;
     return n;
 }

@@ -21,7 +21,7 @@
 
 #define DNS_MAGIC 0x444e5321u
 #define DNS_TTL_MIN_MS 1000
-#define DNS_TTL_MAX_MS (5 * 60 * 1000)
+#define DNS_TTL_MAX_MS (5 * MINUTE_MS)
 #define DNS_TTL_FAILED_MS 5000
 /* One second, then two, so that a name server which drops AAAA questions costs three seconds and
  * not the whole time for connecting; c-ares answers when it has both families or has given one

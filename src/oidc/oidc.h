@@ -40,7 +40,7 @@ bool oidc_passwords(struct oidc *o, struct directory *directory, uint32_t accoun
 /* A provider that does not answer is not asked again at once: the pause doubles from the first to
  * the longest with each failure, and ends with the first answer. */
 #define OIDC_PAUSE_FIRST_MS 1000
-#define OIDC_PAUSE_LONGEST_MS 60000
+#define OIDC_PAUSE_LONGEST_MS MINUTE_MS
 /* How many of them did not answer when they were asked last, within the last hour; of one the name,
  * in the arena. */
 size_t oidc_count_down(struct oidc *o, struct arena *arena, struct str *ret_name);

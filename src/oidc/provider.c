@@ -2,7 +2,6 @@
 #include "oidc/provider.h"
 
 #include "accounts/fields.h"
-#include "base/alloc.h"
 #include "base/file.h"
 
 #include <sodium.h>

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #define NOTICES_MOST 15000
-#define UNTIL_LOOK_MS (INT64_C(60) * 60 * 1000)
+#define UNTIL_LOOK_MS HOUR_MS
 
 struct endpoint_news {
     struct task task;

@@ -25,7 +25,7 @@
 #include "send/send.h"
 #include "store/store.h"
 
-#define OPERATIONS_SPACING_MS (5 * 60 * 1000)
+#define OPERATIONS_SPACING_MS (5 * MINUTE_MS)
 #define OPERATIONS_GIVE_UP_HOURS 24
 
 /* Topics of messages; stored: append only. Each topic has its own spacing. */

@@ -29,7 +29,7 @@ enum {
     FLAG_NEW_CREDENTIAL = 64,
 };
 #define DATA_BYTES_LEAST 37
-#define CLOCKS_APART_MS (5 * 60 * 1000) /* of two nodes, at most */
+#define CLOCKS_APART_MS (5 * MINUTE_MS) /* of two nodes, at most */
 
 /* --- the user's document ---------------------------------------------------------------------- */
 

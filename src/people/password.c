@@ -166,11 +166,9 @@ bool recovery_code_hash(struct str typed, uint8_t ret_hash[32])
     char plain[RECOVERY_CODE_BYTES - 1];
     size_t n = 0;
     for (size_t i = 0; i < typed.n; i++) {
-        char c = typed.p[i];
+        char c = char_lower(typed.p[i]);
         if (c == '-' || c == ' ')
             continue;
-        if (c >= 'A' && c <= 'Z')
-            c = (char)(c - 'A' + 'a');
         if (n == sizeof plain || !char_in(c, code_alphabet))
             return false;
         plain[n++] = c;

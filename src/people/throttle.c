@@ -12,7 +12,7 @@
 
 #define SETS 1024u
 #define WAYS 8u
-#define SAID_EVERY_MS (60 * 60 * 1000)
+#define SAID_EVERY_MS HOUR_MS
 
 /* Failures not yet forgotten, as the time at which the last one will be. */
 struct bucket {

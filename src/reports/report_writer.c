@@ -10,7 +10,6 @@
 #include "domain/clock.h"
 #include "domain/money.h"
 #include "reports/report.h"
-#include "json/writer.h"
 
 #include <stdlib.h>
 

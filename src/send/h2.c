@@ -126,9 +126,8 @@ static int status_of(struct str value)
 {
     int status = 0;
     for (size_t i = 0; i < value.n; i++)
-        status = value.p[i] >= '0' && value.p[i] <= '9' && status < 1000
-                     ? status * 10 + (value.p[i] - '0')
-                     : 1000;
+        status =
+            char_is_digit(value.p[i]) && status < 1000 ? status * 10 + (value.p[i] - '0') : 1000;
     return status;
 }
 

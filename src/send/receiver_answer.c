@@ -115,7 +115,7 @@ static void note_first(struct answer *answer, const char *p, size_t n)
 static void count_digits(struct answer *answer, const char *p, size_t n)
 {
     for (size_t i = 0; i < n && !answer->status_over; i++) {
-        bool digit = p[i] >= '0' && p[i] <= '9';
+        bool digit = char_is_digit(p[i]);
         answer->status_over = answer->in_status && !digit;
         answer->status_digits += answer->in_status && digit;
         answer->in_status |= p[i] == ' ';
@@ -235,7 +235,7 @@ int64_t retry_after_ms(struct str value, struct str date, int64_t now_wall_ms)
 {
     int64_t seconds = 0, until_ms, date_ms, now_ms = now_wall_ms;
     size_t digits = 0;
-    for (; digits < value.n && value.p[digits] >= '0' && value.p[digits] <= '9'; digits++) {
+    for (; digits < value.n && char_is_digit(value.p[digits]); digits++) {
         seconds = seconds * 10 + (value.p[digits] - '0');
         seconds = seconds > RETRY_AFTER_MAX_S ? RETRY_AFTER_MAX_S : seconds;
     }

@@ -31,11 +31,7 @@ void request_fixed_make(struct request_fixed *ret, const struct url *url, const 
 {
     struct buf *to = &ret->lines;
     buf_add_c(to, "Host: ");
-    if (url->host_is_ipv6)
-        buf_add_char(to, '[');
-    buf_add_str(to, url->host);
-    if (url->host_is_ipv6)
-        buf_add_char(to, ']');
+    url_print_host(to, url);
     if (url->port != (url->https ? 443 : 80)) {
         buf_add_char(to, ':');
         buf_add_int(to, url->port);
@@ -131,10 +127,8 @@ static void list_add(struct h2_list *list, struct str name, struct str value, bo
 static struct str add_lower(struct buf *to, struct str name)
 {
     struct str lower = {to->p + to->n, name.n};
-    for (size_t i = 0; i < name.n; i++) {
-        char c = name.p[i];
-        to->p[to->n++] = c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
-    }
+    for (size_t i = 0; i < name.n; i++)
+        to->p[to->n++] = char_lower(name.p[i]);
     return lower;
 }
 

@@ -24,7 +24,7 @@ static int status_of(const char *p, size_t n)
     if (n < 16 || memcmp(p, start, sizeof start - 1) != 0 || p[8] != ' ' ||
         !str_parse_uint((struct str){p + 9, 3}, 999, &status))
         return 0;
-    return p[12] >= '0' && p[12] <= '9' ? 0 : (int)status;
+    return char_is_digit(p[12]) ? 0 : (int)status;
 }
 
 static bool again(void)

@@ -4,7 +4,6 @@
 
 #include "accounts/render.h"
 #include "base/alloc.h"
-#include "base/limits.h"
 #include "base/log.h"
 #include "base/waiter.h"
 #include "base/worker.h"

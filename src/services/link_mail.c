@@ -28,11 +28,11 @@
 #define LINK_MAIL_MAGIC 0x11A4A11u
 #define GIVE_UP_MS DAY_MS
 #define WAIT_LEAST_MS 5000
-#define WAIT_MOST_MS 60000          /* of all mails */
-#define WAIT_OF_MAIL_MOST_MS 600000 /* of one mail */
-#define LOOK_MS 500                 /* how often to check for mails whose wait has ended */
+#define WAIT_MOST_MS MINUTE_MS                /* of all mails */
+#define WAIT_OF_MAIL_MOST_MS (10 * MINUTE_MS) /* of one mail */
+#define LOOK_MS 500 /* how often to check for mails whose wait has ended */
 
-static const struct throttle_rule of_user = {1, 30 * 60 * 1000};
+static const struct throttle_rule of_user = {1, 30 * MINUTE_MS};
 
 /* A mail under way. */
 struct link_try {
