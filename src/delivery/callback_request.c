@@ -8,7 +8,6 @@
 #include "domain/clock.h"
 #include "domain/payload.h"
 #include "domain/traceparent.h"
-#include "domain/url_macros.h"
 
 #define HEADERS_BYTES_LIKELY 320 /* allocated at once instead of in steps */
 

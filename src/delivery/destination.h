@@ -21,7 +21,7 @@ struct lane;
 #define DESTINATION_TEST_SEATS 8    /* of them, reserved for test callbacks */
 #define DESTINATION_DEAD_FAILURES 8 /* connect-level failures in a row */
 #define DESTINATION_PROBE_FIRST_MS 5000
-#define DESTINATION_PROBE_LAST_MS 60000
+#define DESTINATION_PROBE_LAST_MS MINUTE_MS
 #define DESTINATION_RAMP_FIRST 4 /* seats when the host has just become reachable again */
 
 struct destination {

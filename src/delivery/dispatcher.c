@@ -16,7 +16,7 @@
 
 #include <stdlib.h>
 
-#define HEALTH_SWEEP_MS (60 * 60000)
+#define HEALTH_SWEEP_MS HOUR_MS
 #define CALLBACK_BYTES_LIKELY 1024
 #define PAGES_SHARE 4 /* pages may reserve a quarter of the memory for callbacks */
 

@@ -23,9 +23,9 @@
  * start of the tick would open its own connection. A slow receiver loses nothing, because the next
  * tick follows at once. */
 #define DISPATCHER_TICK_STARTS 64
-#define DISPATCHER_PAGES 64       /* pages asked for and not answered yet */
-#define DISPATCHER_OUTCOMES 1024  /* a batch of this size is submitted before the tick ends */
-#define DISPATCHER_CHECK_MS 60000 /* a jump of the wall clock is noticed within this time */
+#define DISPATCHER_PAGES 64           /* pages asked for and not answered yet */
+#define DISPATCHER_OUTCOMES 1024      /* a batch of this size is submitted before the tick ends */
+#define DISPATCHER_CHECK_MS MINUTE_MS /* a jump of the wall clock is noticed within this time */
 #define DISPATCHER_STOP_SLACK_MS 2000
 
 enum note_kind {

@@ -4,7 +4,6 @@
  * fence, and the store refuses it if another node has had the shard since (store/leases.h). */
 #include "delivery/dispatcher.h"
 
-#include "base/alloc.h"
 #include "base/check.h"
 #include "delivery/callback_request.h"
 #include "domain/answer_secrets.h"
@@ -328,7 +327,7 @@ static void finish(struct dispatcher *d, struct delivery_attempt *t)
     struct lane_now now = dispatcher_now(d);
     struct buf url = {0};
     let_seats_go(d, t);
-    hold_end(&lane->hold, t->ends_mono_ms - t->x.timeout_ms);
+    backoff_end(&lane->backoff, t->ends_mono_ms - t->x.timeout_ms);
     dispatcher_count(d, t, &now);
     judge_lane(d, t, &now);
     dispatcher_judge_destination(d, t);

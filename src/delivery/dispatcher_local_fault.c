@@ -12,7 +12,7 @@
 #define LOCAL_FAULT_RETRY_MS 1000
 #define LOCAL_FAULT_APART_MS 2
 /* After so long without the fault, the next one is logged again. */
-#define LOCAL_FAULT_OVER_MS 60000
+#define LOCAL_FAULT_OVER_MS MINUTE_MS
 
 static int64_t next_turn_mono_ms(struct dispatcher *d, int64_t now_mono_ms)
 {
@@ -60,11 +60,11 @@ void dispatcher_note_local_fault(struct dispatcher *d, struct delivery_attempt *
     if (!lane) /* a test callback */
         return;
     restart_downtimes(t, now.mono_ms);
-    int64_t until_mono_ms = hold_waits(&lane->hold, now.mono_ms)
-                                ? lane->hold.until_mono_ms
+    int64_t until_mono_ms = backoff_waits(&lane->backoff, now.mono_ms)
+                                ? lane->backoff.until_mono_ms
                                 : next_turn_mono_ms(d, now.mono_ms);
     /* without this attempt, which is about to be given back */
-    hold_begin(&lane->hold, lane->in_flight - 1, until_mono_ms, now.mono_ms);
+    backoff_begin(&lane->backoff, lane->in_flight - 1, until_mono_ms, now.mono_ms);
     if (t->is_probe)
         destination_postpone_probe(t->destination, until_mono_ms);
 }

@@ -64,7 +64,7 @@ enum lane_mode lane_mode(const struct lane *lane)
 bool lane_is_sick(const struct lane *lane)
 {
     return lane->window.suspended || lane->window.failed_run > 0 || lane->contact.is_quiet ||
-           (!lane->contact.is_proven && lane->in_flight > 0) || lane->hold.is_on ||
+           (!lane->contact.is_proven && lane->in_flight > 0) || lane->backoff.is_on ||
            (lane->destination && lane->destination->failed_run > 0);
 }
 
@@ -126,7 +126,7 @@ void lane_set(struct lane *lane, const struct lane_settings *settings, const str
     if (moved) { /* a new receiver: it has no failures and no pause yet */
         lane->downtime.is_down = false;
         lane->pace.paused_until_mono_ms = 0;
-        lane->hold.is_on = false; /* its way may be free */
+        lane->backoff.is_on = false; /* its way may be free */
         gone_run_end(&lane->gone_run);
         lane->refused_types = (struct refused_types){0};
     }

@@ -14,8 +14,8 @@
 #include "delivery/callback_queue.h"
 #include "delivery/destination.h"
 #include "delivery/inflight.h"
+#include "delivery/lane_backoff.h"
 #include "delivery/lane_health.h"
-#include "delivery/lane_hold.h"
 #include "delivery/lane_pace.h"
 #include "delivery/lane_scans.h"
 #include "delivery/lane_state.h"
@@ -30,9 +30,9 @@
 /* with attempts under way and no answer for this time the receiver may hang */
 #define LANE_QUIET_MS 1000
 #define LANE_RESENDS_APART_MS 1000 /* shut lanes: least time between the attempts of resends */
-#define LANE_IDLE_MS 60000         /* a lane without callbacks is forgotten after this time */
-#define LANE_IDLE_SUSPENDED_MS 600000
-#define LANE_IDLE_GONE_MS (24 * 3600 * 1000) /* the same while it counts 410s */
+#define LANE_IDLE_MS MINUTE_MS     /* a lane without callbacks is forgotten after this time */
+#define LANE_IDLE_SUSPENDED_MS (10 * MINUTE_MS)
+#define LANE_IDLE_GONE_MS DAY_MS /* the same while it counts 410s */
 /* callbacks that a lane may have even if memory is nearly full */
 #define LANE_ROOM_ALWAYS 16
 
@@ -126,7 +126,7 @@ struct lane {
     struct lane_scans scans;
 
     struct lane_pace pace;
-    struct lane_hold hold;
+    struct lane_backoff backoff;
     struct lane_probe probe;
     struct lane_contact contact;
     struct lane_reported reported;

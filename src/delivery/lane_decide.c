@@ -32,7 +32,7 @@ static int64_t mono_of(int64_t wall_ms, const struct lane_now *now)
 static int64_t start_mono_ms(const struct lane *lane, const struct lane_now *now)
 {
     return int64_max(pace_next_mono_ms(&lane->pace, lane->settings.rate_per_second, now->mono_ms),
-                     hold_next_mono_ms(&lane->hold, lane->in_flight));
+                     backoff_next_mono_ms(&lane->backoff, lane->in_flight));
 }
 
 static struct lane_decision page(enum lane_page_kind kind, uint32_t limit, int64_t until_ms)
@@ -80,7 +80,7 @@ static struct lane_decision decide_open(const struct lane *lane, const struct la
         fill(lane, now, means,
              int64_max(
                  int64_max(mono_of(lane->scans.next_due_ms, now), lane->pace.paused_until_mono_ms),
-                 hold_next_mono_ms(&lane->hold, lane->in_flight)),
+                 backoff_next_mono_ms(&lane->backoff, lane->in_flight)),
              &d))
         return d;
     wake_by(&d, retries_earliest(&lane->retries));
@@ -91,7 +91,7 @@ static struct lane_decision decide_open(const struct lane *lane, const struct la
         window_allowance(&lane->window, lane->settings.max_concurrency, now->mono_ms);
     if (start_at > now->mono_ms)
         wake_by(&d, start_at);
-    else if (lane->in_flight >= hold_allowance(&lane->hold, allowance))
+    else if (lane->in_flight >= backoff_allowance(&lane->backoff, allowance))
         ; /* decided again when one of them ends */
     else if (!destination_has_seat(lane->destination))
         d.needs |= LANE_NEEDS_DESTINATION;

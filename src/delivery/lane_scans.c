@@ -8,7 +8,7 @@
 #define EMPTY_SCAN_DOUBLINGS 9
 #define BUSY_WAIT_MS 1000
 #define SWEEPS_APART_LEAST_MS 1000
-#define SWEEPS_APART_MOST_MS (5 * 60 * 1000)
+#define SWEEPS_APART_MOST_MS (5 * MINUTE_MS)
 
 static bool is_same(struct scan_cursor a, struct scan_cursor b)
 {

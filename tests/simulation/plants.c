@@ -157,15 +157,15 @@ WRAP(bool, window_failed, struct window *w, int64_t now_mono_ms, struct rng *rng
     return suspended;
 }
 
-WRAP(void, hold_begin, struct lane_hold *h, int32_t in_flight, int64_t until_mono_ms,
+WRAP(void, backoff_begin, struct lane_backoff *h, int32_t in_flight, int64_t until_mono_ms,
      int64_t now_mono_ms)
 {
-    struct lane *lane = CONTAINER_OF(h, struct lane, hold);
+    struct lane *lane = CONTAINER_OF(h, struct lane, backoff);
     if (is("local_fault_judges_the_lane"))
         (void)window_failed(&lane->window, now_mono_ms, &sim_now->loops[0].rng);
     if (is("local_fault_tried_again_at_once"))
         until_mono_ms = now_mono_ms + 100;
-    __real_hold_begin(h, in_flight, until_mono_ms, now_mono_ms);
+    __real_backoff_begin(h, in_flight, until_mono_ms, now_mono_ms);
 }
 
 WRAP(bool, destination_grants_probe, const struct destination *d, const struct lane *lane,
