@@ -39,6 +39,7 @@ bool master_key_parse(struct str text, uint8_t ret_key[MASTER_KEY_BYTES], const 
 void vault_derive(const uint8_t key[MASTER_KEY_BYTES], struct str label,
                   uint8_t ret[VAULT_DERIVED_BYTES])
 {
+    ASSERT(label.n <= 255);
     _Static_assert(crypto_auth_hmacsha256_KEYBYTES == MASTER_KEY_BYTES, "the key as it is");
     _Static_assert(crypto_auth_hmacsha256_BYTES == VAULT_DERIVED_BYTES, "SHA-256");
     ASSERT(crypto_auth_hmacsha256(ret, (const unsigned char *)label.p, label.n, key) == 0);

@@ -6,16 +6,11 @@
 
 #include <sodium.h>
 
-#define BASE64 sodium_base64_VARIANT_URLSAFE_NO_PADDING
-
-static void print_mac(const struct people *p, struct str user_id, struct str id, char ret_text[44])
+static void print_mac(const struct people *p, struct str user_id, struct str id,
+                      char ret_text[TOKEN_BYTES + 1])
 {
-    uint8_t mac[VAULT_DERIVED_BYTES];
-    struct buf label = {0};
-    buf_printf(&label, "known device %.*s %.*s", STR_ARG(user_id), STR_ARG(id));
-    vault_derive(p->options.vault.key, buf_str(&label), mac);
-    sodium_bin2base64(ret_text, 44, mac, sizeof mac, BASE64);
-    buf_free(&label);
+    token_derive(p->options.vault.key, ret_text, "known device %.*s %.*s", STR_ARG(user_id),
+                 STR_ARG(id));
 }
 
 void device_make(struct people *p, struct str user_id, char ret_token[DEVICE_TOKEN_BYTES + 1])
@@ -23,7 +18,8 @@ void device_make(struct people *p, struct str user_id, char ret_token[DEVICE_TOK
     CHECK_MAGIC(p, PEOPLE_MAGIC);
     uint8_t random[16];
     env_random(p->options.env, random, sizeof random);
-    sodium_bin2base64(ret_token, DEVICE_ID_BYTES + 1, random, sizeof random, BASE64);
+    sodium_bin2base64(ret_token, DEVICE_ID_BYTES + 1, random, sizeof random,
+                      sodium_base64_VARIANT_URLSAFE_NO_PADDING);
     print_mac(p, user_id, (struct str){ret_token, DEVICE_ID_BYTES},
               ret_token + DEVICE_ID_BYTES + 1);
     ret_token[DEVICE_ID_BYTES] = '.';
@@ -32,9 +28,9 @@ void device_make(struct people *p, struct str user_id, char ret_token[DEVICE_TOK
 bool device_is_of(struct people *p, struct str token, struct str user_id)
 {
     CHECK_MAGIC(p, PEOPLE_MAGIC);
-    char want[44];
+    char want[TOKEN_BYTES + 1];
     if (token.n != DEVICE_TOKEN_BYTES || token.p[DEVICE_ID_BYTES] != '.')
         return false;
     print_mac(p, user_id, (struct str){token.p, DEVICE_ID_BYTES}, want);
-    return sodium_memcmp(want, token.p + DEVICE_ID_BYTES + 1, 43) == 0;
+    return sodium_memcmp(want, token.p + DEVICE_ID_BYTES + 1, TOKEN_BYTES) == 0;
 }

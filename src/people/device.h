@@ -5,7 +5,7 @@
 #include "people/people.h"
 
 #define DEVICE_ID_BYTES 22 /* base64url of 16 random bytes */
-#define DEVICE_TOKEN_BYTES (DEVICE_ID_BYTES + 1 + 43)
+#define DEVICE_TOKEN_BYTES (DEVICE_ID_BYTES + 1 + TOKEN_BYTES)
 
 /* A new token for the user, with NUL. Any thread. */
 void device_make(struct people *people, struct str user_id, char ret_token[DEVICE_TOKEN_BYTES + 1]);

@@ -10,15 +10,8 @@
 static void derive(const uint8_t key[MASTER_KEY_BYTES], const struct user *u,
                    char ret_token[TOKEN_BYTES + 1], uint8_t ret_hash[32])
 {
-    uint8_t bytes[VAULT_DERIVED_BYTES];
-    struct buf label = {0};
-    buf_printf(&label, "one-time link %.*s %" PRId64, STR_ARG(u->id), u->link_made_ms);
-    vault_derive(key, buf_str(&label), bytes);
-    sodium_bin2base64(ret_token, TOKEN_BYTES + 1, bytes, sizeof bytes,
-                      sodium_base64_VARIANT_URLSAFE_NO_PADDING);
+    token_derive(key, ret_token, "one-time link %.*s %" PRId64, STR_ARG(u->id), u->link_made_ms);
     token_hash(str_of(ret_token), ret_hash);
-    sodium_memzero(bytes, sizeof bytes);
-    buf_free(&label);
 }
 
 void mailed_link_make(struct people *p, struct user *next, int64_t now_ms,

@@ -8,20 +8,10 @@
 #include <sodium.h>
 #include <stdlib.h>
 
-#define BASE64 sodium_base64_VARIANT_URLSAFE_NO_PADDING
-#define LABEL_BYTES_MOST 255
-
 static void derive(const struct people *p, const char *purpose, struct str cookie,
                    char ret_text[TOKEN_BYTES + 1])
 {
-    uint8_t bytes[VAULT_DERIVED_BYTES];
-    struct buf label = {0};
-    buf_printf(&label, "sign-in flow %s %.*s", purpose, STR_ARG(cookie));
-    ASSERT(label.n <= LABEL_BYTES_MOST);
-    vault_derive(p->options.vault.key, buf_str(&label), bytes);
-    sodium_bin2base64(ret_text, TOKEN_BYTES + 1, bytes, sizeof bytes, BASE64);
-    sodium_memzero(bytes, sizeof bytes);
-    buf_free(&label);
+    token_derive(p->options.vault.key, ret_text, "sign-in flow %s %.*s", purpose, STR_ARG(cookie));
 }
 
 struct str sign_in_flow_make(struct people *p, struct arena *arena, struct str way,
@@ -32,7 +22,8 @@ struct str sign_in_flow_make(struct people *p, struct arena *arena, struct str w
     char text[32];
     struct buf cookie = {0};
     env_random(p->options.env, random, sizeof random);
-    sodium_bin2base64(text, sizeof text, random, sizeof random, BASE64);
+    sodium_bin2base64(text, sizeof text, random, sizeof random,
+                      sodium_base64_VARIANT_URLSAFE_NO_PADDING);
     buf_printf(&cookie, "%s.%" PRId64 ".%.*s.%.*s", text,
                env_wall_ms(p->options.env) + SIGN_IN_FLOW_MS, STR_ARG(way), STR_ARG(begun_by));
     ASSERT(cookie.n <= SIGN_IN_FLOW_BYTES_MOST);
@@ -66,5 +57,5 @@ void sign_in_flow_challenge(const struct sign_in_flow *flow, char ret[TOKEN_BYTE
 {
     uint8_t hash[32];
     crypto_hash_sha256(hash, (const unsigned char *)flow->verifier, TOKEN_BYTES);
-    sodium_bin2base64(ret, TOKEN_BYTES + 1, hash, sizeof hash, BASE64);
+    token_print(hash, ret);
 }

@@ -6,7 +6,7 @@
 
 #include "people/people.h"
 
-#define SIGN_IN_FLOW_MS (10 * 60 * 1000)
+#define SIGN_IN_FLOW_MS (10 * MINUTE_MS)
 #define SIGN_IN_FLOW_BYTES_MOST 192
 
 struct sign_in_flow {

@@ -100,7 +100,7 @@ bool user_link_is_good(const struct user *u, const struct user *maker, int64_t n
            u->link_made_ms >= maker->links_from_ms;
 }
 
-static void print_token(const uint8_t bytes[32], char ret_text[TOKEN_BYTES + 1])
+void token_print(const uint8_t bytes[32], char ret_text[TOKEN_BYTES + 1])
 {
     sodium_bin2base64(ret_text, TOKEN_BYTES + 1, bytes, 32,
                       sodium_base64_VARIANT_URLSAFE_NO_PADDING);
@@ -115,9 +115,24 @@ void token_make(struct env *env, char ret_text[TOKEN_BYTES + 1], uint8_t ret_has
 {
     uint8_t random[32];
     env_random(env, random, sizeof random);
-    print_token(random, ret_text);
+    token_print(random, ret_text);
     token_hash((struct str){ret_text, TOKEN_BYTES}, ret_hash);
     sodium_memzero(random, sizeof random);
+}
+
+void token_derive(const uint8_t key[MASTER_KEY_BYTES], char ret_text[TOKEN_BYTES + 1],
+                  const char *label_fmt, ...)
+{
+    uint8_t bytes[VAULT_DERIVED_BYTES];
+    struct buf label = {0};
+    va_list ap;
+    va_start(ap, label_fmt);
+    buf_vprintf(&label, label_fmt, ap);
+    va_end(ap);
+    vault_derive(key, buf_str(&label), bytes);
+    token_print(bytes, ret_text);
+    sodium_memzero(bytes, sizeof bytes);
+    buf_free(&label);
 }
 
 void csrf_token_of(struct str session_token, char ret_text[TOKEN_BYTES + 1])
@@ -129,5 +144,5 @@ void csrf_token_of(struct str session_token, char ret_text[TOKEN_BYTES + 1])
     crypto_hash_sha256_update(&state, (const unsigned char *)purpose, sizeof purpose - 1);
     crypto_hash_sha256_update(&state, (const unsigned char *)session_token.p, session_token.n);
     crypto_hash_sha256_final(&state, hash);
-    print_token(hash, ret_text);
+    token_print(hash, ret_text);
 }

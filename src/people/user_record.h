@@ -12,9 +12,9 @@
 #define SESSION_MAGIC 0x9e091002u
 
 #define SESSIONS_PER_USER 20
-#define SESSION_USED_LAG_MS (10 * 60 * 1000)
-#define SESSION_IDLE_MS ((int64_t)12 * 3600 * 1000)
-#define SESSION_AGE_MS ((int64_t)14 * 24 * 3600 * 1000)
+#define SESSION_USED_LAG_MS (10 * MINUTE_MS)
+#define SESSION_IDLE_MS (12 * HOUR_MS)
+#define SESSION_AGE_MS (14 * DAY_MS)
 #define AGENT_BYTES_KEPT 200
 #define TOKEN_BYTES 43 /* base64url of 32 random bytes: of sessions and of one-time links */
 
@@ -92,6 +92,11 @@ bool user_link_is_good(const struct user *u, const struct user *maker, int64_t n
 /* A token of a session or link: its text, and the hash that is kept. */
 void token_make(struct env *env, char ret_text[TOKEN_BYTES + 1], uint8_t ret_hash[32]);
 void token_hash(struct str text, uint8_t ret_hash[32]);
+/* A token that only the owner of this master key can make: a MAC of the label. */
+void token_derive(const uint8_t key[MASTER_KEY_BYTES], char ret_text[TOKEN_BYTES + 1],
+                  const char *label_fmt, ...) PRINTF_LIKE(3, 4);
+/* Base64url of 32 bytes. */
+void token_print(const uint8_t bytes[32], char ret_text[TOKEN_BYTES + 1]);
 /* The token by which a page shows that it is not another site's: derived from the session's token,
  * and reveals nothing of it. */
 void csrf_token_of(struct str session_token, char ret_text[TOKEN_BYTES + 1]);
