@@ -4,7 +4,6 @@
 
 #include "base/buf.h"
 
-#include <ctype.h>
 #include <stdio.h>
 
 static void print_option(struct buf *to, enum option_id id, unsigned commands)
@@ -20,13 +19,6 @@ static void print_option(struct buf *to, enum option_id id, unsigned commands)
     }
     buf_add_c(to, "\n      ");
     option_print_help(to, id, commands);
-}
-
-void option_print_variable(struct buf *to, const struct option *o)
-{
-    buf_add_c(to, "POSTBACKD_");
-    for (const char *p = o->name; *p; p++)
-        buf_add_char(to, *p == '-' ? '_' : (char)toupper((unsigned char)*p));
 }
 
 void option_print_help(struct buf *to, enum option_id id, unsigned commands)

@@ -16,10 +16,12 @@ bool line_read(FILE *f, struct buf *line, size_t bytes_most)
     return any || c == '\n';
 }
 
+struct str text_without_mark(struct str text)
+{
+    return str_has_prefix(text, "\xef\xbb\xbf") ? (struct str){text.p + 3, text.n - 3} : text;
+}
+
 struct str line_text(const struct buf *line, long number)
 {
-    struct str text = buf_str(line);
-    const size_t n = 3;
-    bool has_mark = number == 1 && str_has_prefix(text, "\xef\xbb\xbf");
-    return has_mark ? (struct str){text.p + n, text.n - n} : text;
+    return number == 1 ? text_without_mark(buf_str(line)) : buf_str(line);
 }

@@ -2,8 +2,11 @@
  * SIGHUP changes it. After the table: differences for some commands. */
 #include "cli/option.h"
 
+#include "base/buf.h"
 #include "domain/schedule.h"
 #include "store/store_open.h"
+
+#include <ctype.h>
 
 #define NODE_NAME_SIZE NUMBER_AS_TEXT(NODE_NAME_BYTES)
 #define OPERATOR_KEY_SIZE                                                                          \
@@ -259,4 +262,11 @@ const char *option_help(enum option_id id, unsigned commands)
         if (of_commands[i].id == id && of_commands[i].commands & commands && of_commands[i].help)
             return of_commands[i].help;
     return option_table[id].help;
+}
+
+void option_print_variable(struct buf *to, const struct option *o)
+{
+    buf_add_c(to, "POSTBACKD_");
+    for (const char *p = o->name; *p; p++)
+        buf_add_char(to, *p == '-' ? '_' : (char)toupper((unsigned char)*p));
 }

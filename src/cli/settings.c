@@ -1,16 +1,15 @@
 /* Reads the options of one run from file, environment and command line, by one table. */
 #include "cli/option.h"
 
-#include "base/alloc.h"
+#include "cli/line_reader.h"
+
 #include "base/file.h"
 #include "base/log.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
 #define CONFIG_BYTES_MAX (1 << 20)
-#define UTF8_MARK "\xEF\xBB\xBF"
 
 static bool fail(struct settings *s, struct str *ret_why, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
@@ -86,9 +85,7 @@ bool settings_parse_file(struct settings *s, struct str name, struct str text, s
     if (memchr(text.p ? text.p : "", '\0', text.n) || !str_is_utf8(text))
         return fail(s, ret_why, "%.*s is not a text file in UTF-8.", STR_ARG(name));
     s->file = arena_str(&s->arena, name);
-    struct str rest = text;
-    if (str_has_prefix(rest, UTF8_MARK)) /* some editors write it */
-        rest = (struct str){rest.p + strlen(UTF8_MARK), rest.n - strlen(UTF8_MARK)};
+    struct str rest = text_without_mark(text);
     for (int number = 1; rest.p; number++) {
         struct str line = str_cut(&rest, '\n');
         if (line.n && line.p[line.n - 1] == '\r')
@@ -120,20 +117,29 @@ static bool read_file(struct settings *s, const char *path, struct str *ret_why)
 
 /* --- the environment ------------------------------------------------------------------------ */
 
-#define PREFIX "POSTBACKD_"
-#define VARIABLE_MAX 64 /* bytes of a variable after the prefix */
-
 static int option_of_variable(struct str variable)
 {
-    for (int i = 0; i < OPTION_COUNT; i++) {
-        const char *name = option_table[i].name;
-        bool same = variable.n == strlen(name);
-        for (size_t k = 0; same && k < variable.n; k++)
-            same = variable.p[k] == (name[k] == '-' ? '_' : (char)toupper((unsigned char)name[k]));
-        if (same)
-            return i;
+    int found = -1;
+    struct buf name = {0};
+    for (int i = 0; i < OPTION_COUNT && found < 0; i++) {
+        buf_clear(&name);
+        option_print_variable(&name, &option_table[i]);
+        found = str_eq(buf_str(&name), variable) ? i : -1;
     }
-    return -1;
+    buf_free(&name);
+    return found;
+}
+
+/* Moves on to the next variable that begins with POSTBACKD_. False: there is none. */
+static bool next_variable(char ***environment, struct str *ret_name, struct str *ret_value)
+{
+    while (*environment && **environment) {
+        *ret_value = str_of(*(*environment)++);
+        *ret_name = str_cut(ret_value, '=');
+        if (str_has_prefix(*ret_name, "POSTBACKD_") && ret_value->p)
+            return true;
+    }
+    return false;
 }
 
 static bool read_variable(struct settings *s, struct str variable, struct str value,
@@ -142,7 +148,7 @@ static bool read_variable(struct settings *s, struct str variable, struct str va
     int id = option_of_variable(variable);
     if (id < 0) {
         /* POSTBACKD_BIN is for the tests; POSTBACKD_TEST_SIZES is read where a store is opened. */
-        if (!str_is(variable, "BIN") && !str_is(variable, "TEST_SIZES") &&
+        if (!str_is(variable, "POSTBACKD_BIN") && !str_is(variable, "POSTBACKD_TEST_SIZES") &&
             s->unknown_variable_count < SETTING_UNKNOWN_MAX)
             s->unknown_variables[s->unknown_variable_count++] = variable;
         return true;
@@ -156,7 +162,7 @@ static bool read_variable(struct settings *s, struct str variable, struct str va
     do {
         struct str one = repeats ? str_trim(str_cut(&rest, ',')) : rest;
         if (!set(s, id, one, FROM_ENVIRONMENT, 0, &why))
-            return fail(s, ret_why, PREFIX "%.*s: %.*s", STR_ARG(variable), STR_ARG(why));
+            return fail(s, ret_why, "%.*s: %.*s", STR_ARG(variable), STR_ARG(why));
     } while (repeats && rest.p);
     return true;
 }
@@ -164,59 +170,43 @@ static bool read_variable(struct settings *s, struct str variable, struct str va
 static bool read_environment(struct settings *s, char **environment, bool config_only,
                              struct str *ret_why)
 {
-    for (; environment && *environment; environment++) {
-        struct str value = str_of(*environment);
-        struct str name = str_cut(&value, '=');
-        if (!str_has_prefix(name, PREFIX) || !value.p)
-            continue;
-        name = (struct str){name.p + strlen(PREFIX), name.n - strlen(PREFIX)};
-        if (str_is(name, "CONFIG") != config_only)
-            continue;
-        if (!read_variable(s, name, value, ret_why))
+    struct str name, value;
+    while (next_variable(&environment, &name, &value))
+        if (str_is(name, "POSTBACKD_CONFIG") == config_only &&
+            !read_variable(s, name, value, ret_why))
             return false;
-    }
     return true;
 }
 
 void settings_wipe_environment(char **environment)
 {
-    for (; environment && *environment; environment++) {
-        struct str value = str_of(*environment);
-        struct str name = str_cut(&value, '=');
-        if (!str_has_prefix(name, PREFIX) || !value.p)
-            continue;
-        int id = option_of_variable((struct str){name.p + strlen(PREFIX), name.n - strlen(PREFIX)});
+    struct str name, value;
+    while (next_variable(&environment, &name, &value)) {
+        int id = option_of_variable(name);
         if (id >= 0 && (option_table[id].flags & OPTION_IS_SECRET))
-            explicit_bzero(*environment + name.n + 1, value.n);
+            explicit_bzero(str_bytes(value.p), value.n);
     }
 }
 
 /* --- the command line ----------------------------------------------------------------------- */
 
-static const char *variable_of(int id, char ret[VARIABLE_MAX])
-{
-    const char *name = option_table[id].name;
-    size_t n = strlen(name);
-    ASSERT(n < VARIABLE_MAX);
-    for (size_t i = 0; i <= n; i++)
-        ret[i] = name[i] == '-' ? '_' : (char)toupper((unsigned char)name[i]);
-    return ret;
-}
-
 static bool read_argument(struct settings *s, int argc, char **argv, int *i, struct str *ret_why)
 {
-    char variable[VARIABLE_MAX];
     struct str value = str_of(argv[*i] + 2);
     struct str name = str_cut(&value, '=');
     int id = find_option(name);
     if (id < 0 || !(option_table[id].commands & s->command))
         return fail(s, ret_why, "there is no option --%.*s here; --help lists them.",
                     STR_ARG(name));
-    if (option_table[id].flags & OPTION_IS_SECRET)
+    if (option_table[id].flags & OPTION_IS_SECRET) {
+        struct buf text = {0};
+        option_print_variable(&text, &option_table[id]);
+        struct str variable = arena_take(&s->arena, &text);
         return fail(s, ret_why,
                     "--%s is not taken on the command line, which everybody on the machine can "
-                    "read; set " PREFIX "%s in the environment.",
-                    option_table[id].name, variable_of(id, variable));
+                    "read; set %.*s in the environment.",
+                    option_table[id].name, STR_ARG(variable));
+    }
     if (!option_table[id].argument) {
         if (value.p)
             return fail(s, ret_why, "--%s takes no value.", option_table[id].name);
@@ -299,12 +289,8 @@ bool settings_reread(const struct settings *first, struct settings *next, struct
 
 void settings_warn(const struct settings *s)
 {
-    for (size_t i = 0; i < s->unknown_variable_count; i++) {
-        struct buf name = {0};
-        buf_printf(&name, PREFIX "%.*s", STR_ARG(s->unknown_variables[i]));
-        log_warning("unknown_environment_variable", LOG_STR("name", buf_str(&name)));
-        buf_free(&name);
-    }
+    for (size_t i = 0; i < s->unknown_variable_count; i++)
+        log_warning("unknown_environment_variable", LOG_STR("name", s->unknown_variables[i]));
     if (s->file_has_key && s->public_file.p)
         log_warning("config_file_with_keys_is_readable_by_others", LOG_STR("file", s->public_file),
                     LOG_C("fix", "chmod o-rwx, or set the keys in the environment"));
@@ -335,16 +321,16 @@ bool settings_same(const struct settings *a, const struct settings *b, enum opti
 void settings_print_place(struct buf *to, const struct settings *s, enum option_id id,
                           struct str value)
 {
-    char variable[VARIABLE_MAX];
     size_t at = 0;
     while (at + 1 < s->of[id].count && s->of[id].values[at].p != value.p)
         at++;
     if (s->of[id].source == FROM_FILE)
         buf_printf(to, "%.*s:%d: %s: ", STR_ARG(s->file), s->of[id].lines[at],
                    option_table[id].name);
-    else if (s->of[id].source == FROM_ENVIRONMENT)
-        buf_printf(to, PREFIX "%s: ", variable_of((int)id, variable));
-    else
+    else if (s->of[id].source == FROM_ENVIRONMENT) {
+        option_print_variable(to, &option_table[id]);
+        buf_add_c(to, ": ");
+    } else
         buf_printf(to, "--%s: ", option_table[id].name);
 }
 
