@@ -4,7 +4,6 @@
 #include "api/account_health.h"
 
 #include "base/alloc.h"
-#include "base/check.h"
 
 #include <stdlib.h>
 

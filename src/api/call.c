@@ -6,7 +6,6 @@
 #include "api/internal.h"
 #include "api/pack.h"
 #include "api/route.h"
-#include "base/limits.h"
 #include "domain/negotiate.h"
 #include "intake/intake.h"
 #include "people/user_record.h"
@@ -418,7 +417,7 @@ bool call_store_ok(struct call *c, enum store_status status)
     if (status == STORE_OK)
         return true;
     if (status == STORE_NOT_FOUND)
-        call_answer_problem(c, 404, "Not found in this account.");
+        call_answer_problem(c, 404, CALL_NOT_FOUND);
     else
         call_answer_busy(c, status);
     return false;

@@ -103,6 +103,8 @@ void call_end_object(struct call *c, int status);
 void call_answer_empty(struct call *c, int status);
 /* application/problem+json; detail may be NULL. c->problems become `errors`. */
 void call_answer_problem(struct call *c, int status, const char *detail_fmt, ...) PRINTF_LIKE(3, 4);
+/* The detail of a 404 for an object of another account, or of none. */
+#define CALL_NOT_FOUND "Not found in this account."
 /* 400 with c->problems, as Fields of a body or Parameters of a query. */
 void call_answer_invalid(struct call *c);
 void call_answer_invalid_query(struct call *c);

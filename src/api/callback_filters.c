@@ -33,21 +33,25 @@ static void parameter_type(struct call *c, struct callback_list *list)
         event_types_refuse(&c->problems, STR("rewardType"), "One of", EVENT_TYPES_REWARD);
 }
 
-bool call_parameter_app(struct call *c, uint32_t *account_no, uint32_t *app_no)
+bool call_find_app(struct call *c, struct str app_id, uint32_t *ret_account_no,
+                   uint32_t *ret_app_no)
 {
-    struct str id = call_parameter(c, "appId");
-    if (!id.p)
-        return true;
-    struct app *app = directory_app(c->api->options.directory, id);
+    struct app *app = directory_app(c->api->options.directory, app_id);
     bool ours = app && (!c->account_no || app->terms.account_no == c->account_no);
     if (ours) {
-        *account_no = app->terms.account_no;
-        *app_no = app->app_no;
+        *ret_account_no = app->terms.account_no;
+        *ret_app_no = app->app_no;
     }
     app_unref(app);
     if (!ours)
         call_answer_problem(c, 404, "The account has no app of this id.");
     return ours;
+}
+
+bool call_parameter_app(struct call *c, uint32_t *account_no, uint32_t *app_no)
+{
+    struct str id = call_parameter(c, "appId");
+    return !id.p || call_find_app(c, id, account_no, app_no);
 }
 
 static void refuse_class(struct problems *to)

@@ -16,6 +16,10 @@ struct attempt_filter {
  * Problems are added to the call. False: 404 was answered. */
 MUST_CHECK bool callback_filters_read(struct call *c, struct callback_list *list,
                                       struct attempt_filter *attempt);
+/* Looks up an app of the call's account, or any app for an operator without an account. False: 404
+ * was answered. */
+MUST_CHECK bool call_find_app(struct call *c, struct str app_id, uint32_t *ret_account_no,
+                              uint32_t *ret_app_no);
 /* Looks up the app of the parameter appId, if it is given. False: 404 was answered. */
 MUST_CHECK bool call_parameter_app(struct call *c, uint32_t *account_no, uint32_t *app_no);
 /* True if the list depends on which callbacks are being tried at the moment. */

@@ -7,7 +7,6 @@
 #include "api/callback_render.h"
 
 #include "api/internal.h"
-#include "domain/clock.h"
 #include "domain/payload.h"
 #include "domain/request_format.h"
 #include "domain/signature.h"

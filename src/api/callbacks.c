@@ -13,7 +13,6 @@
 #include "api/query.h"
 #include "api/route.h"
 #include "api/slices.h"
-#include "domain/clock.h"
 #include "domain/negotiate.h"
 #include "services/cursor.h"
 

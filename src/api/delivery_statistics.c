@@ -3,7 +3,6 @@
  * end now. Intervals without attempts are left out. */
 #include "api/internal.h"
 #include "api/route.h"
-#include "base/alloc.h"
 #include "domain/clock.h"
 #include "domain/latency.h"
 

@@ -128,7 +128,7 @@ static bool find_subject(struct call *c)
     const struct str *ids = c->ids;
     switch (c->route->subject) {
     case SUBJECT_NONE:
-    case SUBJECT_SIDE:
+    case SUBJECT_ACCOUNT_OR_OPERATOR:
     case SUBJECT_ACCOUNT:
     case SUBJECT_REWARD: return true;
     case SUBJECT_PARTNER:
@@ -252,7 +252,7 @@ int api_headers_in(void *context, struct http_request *r)
     if (!judge_caller(c) || !take_rate(c))
         return 1;
     if (!find_account(c) || !find_subject(c)) {
-        call_answer_problem(c, 404, "Not found in this account.");
+        call_answer_problem(c, 404, CALL_NOT_FOUND);
         return 1;
     }
     /* The body may never come, and nothing reports that: until it has come, nothing is held. */
@@ -334,7 +334,7 @@ void api_handle(void *context, struct http_request *r)
     if (!judge_caller(c)) /* a minute may have passed */
         return;
     if (!find_subject(c)) { /* removed while the body was received */
-        call_answer_problem(c, 404, "Not found in this account.");
+        call_answer_problem(c, 404, CALL_NOT_FOUND);
         return;
     }
     if (!query_parse(c, c->route->parameters,

@@ -15,7 +15,7 @@
 
 #define STATUS_LEAST 100
 #define STATUS_MOST 599
-#define DURATION_MS_MOST (60 * 60 * 1000)
+#define DURATION_MS_MOST HOUR_MS
 
 struct forward {
     uint64_t number; /* 0: free; ascending */

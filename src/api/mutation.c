@@ -58,7 +58,7 @@ static void answer_refused(struct mutation *m)
         call_answer_problem(
             c, 403, "A key cannot have more scopes, or a later end, than the key that creates it.");
         return;
-    case CHANGE_NOT_FOUND: call_answer_problem(c, 404, "Not found in this account."); return;
+    case CHANGE_NOT_FOUND: call_answer_problem(c, 404, CALL_NOT_FOUND); return;
     case CHANGE_CONFLICT:
         call_answer_problem(
             c, 409, "The id is taken. Choose another, or leave it out to have one generated.");

@@ -7,7 +7,6 @@
 #include "api/openapi_webhooks.h"
 #include "api/route.h"
 
-#include <ctype.h>
 #include <stdio.h>
 
 static const char *const tag_names[TAG_COUNT][2] = {
@@ -291,7 +290,7 @@ static void print_method_key(struct json_writer *w, enum http_method method)
     char lower[8] = {0};
     const char *name = http_method_name(method);
     for (size_t i = 0; name[i]; i++)
-        lower[i] = (char)tolower((unsigned char)name[i]);
+        lower[i] = char_lower(name[i]);
     json_key(w, lower);
 }
 

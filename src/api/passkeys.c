@@ -307,7 +307,7 @@ static bool remove_judge(struct people_job *job)
     while (at < count && !str_eq(keys[at].id, job->c->ids[0]))
         at++;
     if (at == count)
-        return job_refuse(job, 404, "Not found in this account.");
+        return job_refuse(job, 404, CALL_NOT_FOUND);
     note_passkey(job, "user.passkey_removed", false, &keys[at]);
     memmove(&keys[at], &keys[at + 1], (count - at - 1) * sizeof keys[0]);
     people_end_sessions(job->people, &job->change, job->user->id, job->session->id);

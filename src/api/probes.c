@@ -18,8 +18,8 @@ static void check(struct json_writer *w, const char *name, struct str detail)
     json_end_object(w);
 }
 
-#define REFUSAL_TOLD_MS 60000
-#define LOCAL_FAULT_TOLD_MS 60000
+#define REFUSAL_TOLD_MS MINUTE_MS
+#define LOCAL_FAULT_TOLD_MS MINUTE_MS
 
 /* --- warnings: what is not wrong yet, or only for a part of the requests -----------------------
  */
@@ -149,7 +149,7 @@ static void warn_providers(struct warnings *to)
              "Identity providers that did not answer when they were asked last: %zu (%.*s). "
              "Nobody signs in by them until they do. Each is asked again at the first sign-in "
              "after %d s at most. The log says what went wrong (sign_in_refused).",
-             down, STR_ARG(name), OIDC_PAUSE_LONGEST_MS / 1000);
+             down, STR_ARG(name), (int)(OIDC_PAUSE_LONGEST_MS / 1000));
 }
 
 /* LOCAL_FAULT_NONE: no recent one. */

@@ -6,7 +6,6 @@
 #include "accounts/directory.h"
 #include "api/caller.h"
 #include "api/internal.h"
-#include "api/query.h"
 #include "api/route.h"
 #include "api/sign_in.h"
 #include "base/log.h"

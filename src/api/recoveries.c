@@ -1,13 +1,13 @@
 /* POST /api/v1/callbacks/recover begins a recovery (many resends); GET and DELETE
  * /api/v1/recoveries/{RecoveryId} show and stop it. */
 #include "accounts/fields.h"
+#include "api/callback_filters.h"
 #include "api/idempotency_header.h"
 #include "api/internal.h"
 #include "api/mutation.h"
 #include "api/route.h"
 #include "base/alloc.h"
 #include "base/log.h"
-#include "domain/clock.h"
 #include "services/recovery.h"
 
 #include <stdio.h>
@@ -66,14 +66,7 @@ static bool read_app(struct call *c, const struct json *body, struct recovery *r
         problem_add(&c->problems, STR("AppId"), "invalid", "An AppId as a string.");
         return true;
     }
-    struct app *app = directory_app(c->api->options.directory, m->text);
-    bool ours = app && app->terms.account_no == c->account_no;
-    if (ours)
-        r->app_no = app->app_no;
-    app_unref(app);
-    if (!ours)
-        call_answer_problem(c, 404, "The account has no app of this id.");
-    return ours;
+    return call_find_app(c, m->text, &r->account_no, &r->app_no);
 }
 
 static void make_id(struct call *c, char id[RECOVERY_ID_BYTES])
@@ -320,7 +313,7 @@ void recovery_get(struct call *c)
     struct recovery r;
     bool done;
     if (!recoveries_find(c->api->options.recoveries, c->ids[0], &r, &done)) {
-        call_answer_problem(c, 404, "Not found in this account.");
+        call_answer_problem(c, 404, CALL_NOT_FOUND);
         return;
     }
     struct json_writer *w = call_begin_object(c);

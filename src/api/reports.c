@@ -2,7 +2,6 @@
  * printed (reports/report_writer.c), so a report of any length needs memory for one page. */
 #include "api/internal.h"
 #include "api/route.h"
-#include "base/alloc.h"
 #include "domain/clock.h"
 #include "reports/report.h"
 

@@ -1,7 +1,7 @@
 /* Lists sessions, and ends one of the person's own. */
 #include "api/internal.h"
+#include "api/people_job.h"
 #include "api/route.h"
-#include "api/sign_in.h"
 #include "base/alloc.h"
 
 #include <stdlib.h>
@@ -50,7 +50,7 @@ static bool end_judge(struct people_job *job)
     struct session *s = people_session(job->people, c->ids[0]);
     if (!s || !str_eq(s->user_id, c->person.user_id)) {
         session_unref(s);
-        return job_refuse(job, 404, "Not found in this account.");
+        return job_refuse(job, 404, CALL_NOT_FOUND);
     }
     job->clears_cookie = str_eq(s->id, c->person.session_id);
     people_end_session(&job->change, s);

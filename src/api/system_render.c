@@ -3,7 +3,6 @@
 
 #include "api/endpoint_render.h"
 #include "base/alloc.h"
-#include "base/limits.h"
 
 static void print_intake(struct json_writer *w, const struct store_numbers *n)
 {

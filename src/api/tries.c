@@ -6,8 +6,8 @@
 #include "people/device.h"
 
 /* Tries in a full bucket, and milliseconds until one comes back. */
-static const struct throttle_rule of_pair = {10, 60000};
-static const struct throttle_rule of_device = {10, 60000};
+static const struct throttle_rule of_pair = {10, MINUTE_MS};
+static const struct throttle_rule of_device = {10, MINUTE_MS};
 static const struct throttle_rule of_client = {50, 10000};   /* it may be a whole office */
 static const struct throttle_rule of_account = {200, 10000}; /* from all addresses together */
 static const struct throttle_rule of_mails = {20, 180000};   /* against flooding others with mail */

@@ -242,7 +242,7 @@ static bool refresh(struct people_job *job)
     user_unref(job->user);
     job->user = people_user(job->people, job->name);
     if (!job->user)
-        return job_refuse(job, 404, "Not found in this account.");
+        return job_refuse(job, 404, CALL_NOT_FOUND);
     return may_manage(job, job->user->role);
 }
 

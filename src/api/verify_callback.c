@@ -2,7 +2,6 @@
  * whether Sig and webhook-signature match and, if not, why. The answer contains nothing of a
  * secret. */
 #include "accounts/fields.h"
-#include "api/internal.h"
 #include "api/mutation.h"
 #include "api/route.h"
 #include "domain/signature.h"

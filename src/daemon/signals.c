@@ -7,13 +7,19 @@
 #include <signal.h>
 #include <time.h>
 
-void daemon_block_signals(void)
+static sigset_t handled(void)
 {
     sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGHUP);
+    return set;
+}
+
+void daemon_block_signals(void)
+{
+    sigset_t set = handled();
     pthread_sigmask(SIG_BLOCK, &set, NULL);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGUSR1, SIG_IGN); /* other servers reopen their logs; here SIGHUP does */
@@ -22,11 +28,7 @@ void daemon_block_signals(void)
 
 int signals_next(void)
 {
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGHUP);
+    sigset_t set = handled();
     struct timespec wait = {.tv_nsec = 250000000};
     int signal = sigtimedwait(&set, NULL, &wait);
     return signal > 0 ? signal : 0;
