@@ -15,9 +15,7 @@ enum route_subject {
     SUBJECT_KEY,    /* {PartnerId} and {KeyId} */
     SUBJECT_REWARD, /* within the account */
     SUBJECT_RECOVERY,
-    SUBJECT_ACCOUNT_OR_OPERATOR, /* as SUBJECT_ACCOUNT; for an operator without partnerId: the
-                                  * operator's own side
-                                  */
+    SUBJECT_ACCOUNT_OR_OPERATOR, /* an operator without partnerId: the operator's side */
     SUBJECT_USER,                /* of that account or side */
 };
 

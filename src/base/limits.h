@@ -63,9 +63,7 @@
 /* After an answer that closes the connection, this much more of the client's data is read and
  * dropped, so that the client can read the answer. Then the connection is closed with a reset. */
 #define LIMIT_LINGER_BYTES (64 << 10)
-#define LIMIT_LINGER_KNOWN_BYTES                                                                   \
-    (2 * LIMIT_REQUEST_BODY_BYTES) /* a client with a key or session                               \
-                                    */
+#define LIMIT_LINGER_KNOWN_BYTES (2 * LIMIT_REQUEST_BODY_BYTES) /* with a key or session */
 #define LIMIT_LINGER_MS 2000
 #define LIMIT_HEADER_DEADLINE_MS 10000
 #define LIMIT_REQUEST_DEADLINE_MS MINUTE_MS

@@ -19,9 +19,7 @@
 static atomic_int least_level = LOG_INFO;
 static atomic_bool as_json = false;
 
-#define PATIENCE_MS                                                                                \
-    50 /* wait for a slow reader; after a lost line no wait until it reads again                   \
-        */
+#define PATIENCE_MS 50 /* wait for a slow reader; none after a lost line, until it reads again */
 /* A ready pipe takes PIPE_BUF bytes without waiting. Texts end here, so that the names and numbers
  * of later fields have room and a cut line stays valid JSON. */
 #define TEXT_END (PIPE_BUF - 1024)

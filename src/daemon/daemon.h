@@ -17,8 +17,7 @@ struct daemon;
 
 struct daemon_options {
     struct endpoint listen;
-    int inherited_fd; /* used instead: an open listening socket, which the daemon then owns; 0: none
-                       */
+    int inherited_fd; /* used instead: an open listening socket, then the daemon's; 0: none */
     const char *tls_cert_file, *tls_key_file; /* both or none */
     const char *store_uri; /* postgresql://...; NULL: SQLite in store_directory */
     const char *store_directory;

@@ -21,8 +21,7 @@ struct item_client {
  * or on settings, and do not matter for a duplicate. */
 struct item_faults {
     struct problems own, of_now;
-    bool doubt; /* the reason is a client or setting of which another node may know a newer version
-                 */
+    bool doubt; /* for a client or setting of which another node may know a newer version */
 };
 
 /* Adds unknown_field and invalid (not an object, a repeated member). */
