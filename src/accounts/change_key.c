@@ -3,6 +3,7 @@
 #include "accounts/accounts_state.h"
 #include "accounts/entry.h"
 #include "accounts/names.h"
+#include "accounts/render.h"
 #include "base/buf.h"
 
 #include <sodium.h>
@@ -131,13 +132,18 @@ enum change_result change_create_key(struct accounts *accounts, struct str partn
 }
 
 enum change_result change_revoke_key(struct accounts *accounts, uint32_t account_no,
-                                     struct str key_id, struct change *ret_change)
+                                     struct str key_id, struct str if_match,
+                                     struct change *ret_change)
 {
     CHECK_MAGIC(accounts, ACCOUNTS_MAGIC);
     struct api_key *k = directory_key(accounts->options.directory, key_id);
     if (!k || k->account_no != account_no) {
         api_key_unref(k);
         return CHANGE_NOT_FOUND;
+    }
+    if (!etag_matches(if_match, k->version)) {
+        api_key_unref(k);
+        return CHANGE_STALE;
     }
     accounts_ready(accounts, ret_change, ACCOUNT_KEY, k, k->id);
     buf_free(&ret_change->document);

@@ -115,7 +115,8 @@ enum change_result change_create_key(struct accounts *accounts, struct str partn
                                      const struct key_maker *maker, const struct json *body,
                                      struct problems *faults, struct change *ret_change);
 enum change_result change_revoke_key(struct accounts *accounts, uint32_t account_no,
-                                     struct str key_id, struct change *ret_change);
+                                     struct str key_id, struct str if_match,
+                                     struct change *ret_change);
 /* Body: {"OverlapSeconds": 0..2592000 (86400), "SigSwitch": "now" (default) or "end",
  * "CallbackSecret": of operators, else one is made}, or NULL.
  * What is live stays so, but without an overlap: then everything older ends at once. */

@@ -42,7 +42,8 @@ static enum change_result create(struct mutation *m)
 static enum change_result revoke(struct mutation *m)
 {
     enum change_result result =
-        change_revoke_key(m->accounts, m->c->account_no, m->c->key->id, &m->change);
+        change_revoke_key(m->accounts, m->c->account_no, m->c->key->id,
+                          http_header_list(m->c->r, "if-match"), &m->change);
     if (result == CHANGE_READY)
         log_info("key_revoked", LOG_STR("key", m->c->key->id), LOG_STR("by", m->c->key_id));
     return result;

@@ -74,6 +74,12 @@ static void print_path_parameters(struct json_writer *w, const struct route *rou
     }
 }
 
+static bool takes_if_match(const struct route *route)
+{
+    return route->flags & ROUTE_VERSIONED &&
+           (route->method == HTTP_PATCH || route->method == HTTP_DELETE);
+}
+
 static void print_parameters(struct json_writer *w, const struct route *route)
 {
     json_key_array(w, "parameters");
@@ -82,7 +88,7 @@ static void print_parameters(struct json_writer *w, const struct route *route)
         print_reference(w, "parameters", str_of(p->component));
     if (route->subject != SUBJECT_NONE)
         print_reference(w, "parameters", STR("query.partnerId"));
-    if (route->flags & ROUTE_VERSIONED && route->method == HTTP_PATCH)
+    if (takes_if_match(route))
         print_reference(w, "parameters", STR("IfMatch"));
     if (route->flags & ROUTE_VERSIONED && route->method == HTTP_GET)
         print_reference(w, "parameters", STR("IfNoneMatch"));
@@ -182,7 +188,7 @@ static bool may_refuse(const struct route *route, int status)
                (strchr(route->path, '{') && route->status != 303);
     case 406: return flags & ROUTE_PACKED;
     case 409: return flags & (ROUTE_CONFLICT | ROUTE_MAKES);
-    case 412: return flags & ROUTE_VERSIONED && route->method == HTTP_PATCH;
+    case 412: return takes_if_match(route);
     case 415: return has_body;
     case 413: /* bodies are read, up to a bound, even if the route needs none */
     case 417:
@@ -200,7 +206,7 @@ static void print_headers(struct json_writer *w, const struct route *route)
     print_header(w, "X-Request-Id");
     for (size_t i = 0; i < ARRAY_LEN(of_reads) && route->flags & ROUTE_LIMITED; i++)
         print_header(w, of_reads[i]);
-    if (route->flags & ROUTE_VERSIONED)
+    if (route->flags & ROUTE_VERSIONED && route->method != HTTP_DELETE)
         print_header(w, "ETag");
     if (route->status == 201 || route->status == 303 || route->handle == callbacks_recover)
         print_header(w, "Location");

@@ -257,11 +257,17 @@ static bool may_lose(struct people_job *job)
                           "This is the last one with this role; give it to another one "
                           "first.");
     return true;
+static bool is_current(struct people_job *job)
+{
+    if (etag_matches(http_header_list(job->c->r, "if-match"), job->user->version))
+        return true;
+    return job_refuse(job, 412, "The user has changed since the version that If-Match names.");
+}
+
 }
 
 static bool patch_judge(struct people_job *job)
 {
-    struct str if_match = http_header_list(job->c->r, "if-match");
     struct user next;
     if (!refresh(job))
         return false;
@@ -272,8 +278,8 @@ static bool patch_judge(struct people_job *job)
     fields_bool(&job->fields, "Enabled", &next.enabled);
     if (job->c->problems.count)
         return job_refuse(job, 400, NULL);
-    if (!etag_matches(if_match, job->user->version))
-        return job_refuse(job, 412, "The user has changed since the version that If-Match names.");
+    if (!is_current(job))
+        return false;
     bool loses = next.role != job->user->role || (job->user->enabled && !next.enabled);
     if (loses && !may_lose(job))
         return false;
@@ -292,7 +298,7 @@ static bool patch_judge(struct people_job *job)
 static bool remove_judge(struct people_job *job)
 {
     struct user next;
-    if (!refresh(job) || !may_lose(job))
+    if (!refresh(job) || !is_current(job) || !may_lose(job))
         return false;
     memcpy(&next, job->user, sizeof next);
     job->change.user = user_pack(&next);

@@ -260,16 +260,26 @@ def test_csv_ndjson_and_versions(daemon, document, world):
             assert answer.status == 304
             check_answer(answer, operation, document)
         if any(p["name"] == "If-Match" for p in operation["parameters"]):
-            real = real_path(path, world.ids)
-            for tags, status in (('"other"', 412), ('"other", ' + tag_of(daemon, real), 200)):
-                answer = daemon.api().patch(real, {}, headers={"If-Match": tags,
-                                                               "Content-Type": "application/merge-patch+json"})
-                assert answer.status == status and "application/merge-patch+json" in operation["requestBody"]["content"]
-                check_answer(answer, operation, document)
+            ids = {"KeyId": made_key(daemon, world)}  # world's own has been revoked
+            real = real_path(path, dict(world.ids, **ids))
+            headers = {"If-Match": '"other"', "Content-Type": "application/merge-patch+json"}
+            answer = daemon.api().request(method, real, None if method == "DELETE" else {}, headers=headers)
+            assert answer.status == 412
+            check_answer(answer, operation, document)
+        if method == "PATCH" and "412" in operation["responses"]:
+            headers["If-Match"] += ", " + tag_of(daemon, real)
+            answer = daemon.api().patch(real, {}, headers=headers)
+            assert answer.status == 200 and "application/merge-patch+json" in operation["requestBody"]["content"]
+            check_answer(answer, operation, document)
     lines = "\n".join(json.dumps(world.account.event("lines-%d" % i)) for i in range(2))
     answer = daemon.api().post("/api/v1/events", lines, headers={"Content-Type": "application/x-ndjson"})
     assert answer.json["Accepted"] == 2
     assert set(by_name["reportEvents"][2]["requestBody"]["content"]) == {"application/json", "application/x-ndjson"}
+
+
+def made_key(daemon, world):
+    keys = "/api/v1/partners/%s/keys" % world.partner_id
+    return daemon.api().post(keys, {"Scopes": ["reports:read"]}).json["KeyId"]
 
 
 def tag_of(daemon, path):

@@ -175,6 +175,8 @@ def test_changing_people_follows_the_rules_of_the_interface(daemon):
         if not after:
             break
     assert len(seen) == len(set(seen)) == 7 and seen[-1] == owner.email
+    assert owner.delete(path, headers={"If-Match": tag}).status == 412
+    assert owner.delete(path, headers={"If-Match": owner.get(path).headers["ETag"]}).status == 204
 
 
 # --- acting as a partner -------------------------------------------------------------------------

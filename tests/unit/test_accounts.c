@@ -379,9 +379,13 @@ static void keys(void)
     CHECK_EQ_UINT(k->scopes, SCOPE_APPS_READ | SCOPE_REPORTS_READ);
     api_key_unref(k);
 
-    CHECK_EQ_INT(change_revoke_key(f.accounts, 2, STR("k1"), &f.change), CHANGE_NOT_FOUND);
-    CHECK_EQ_INT(change_revoke_key(f.accounts, 1, STR("k2"), &f.change), CHANGE_NOT_FOUND);
-    REQUIRE(change_revoke_key(f.accounts, 1, STR("k1"), &f.change) == CHANGE_READY);
+    CHECK_EQ_INT(change_revoke_key(f.accounts, 1, STR("k1"), STR("\"v2\""), &f.change),
+                 CHANGE_STALE);
+    CHECK_EQ_INT(change_revoke_key(f.accounts, 2, STR("k1"), STR_NONE, &f.change),
+                 CHANGE_NOT_FOUND);
+    CHECK_EQ_INT(change_revoke_key(f.accounts, 1, STR("k2"), STR_NONE, &f.change),
+                 CHANGE_NOT_FOUND);
+    REQUIRE(change_revoke_key(f.accounts, 1, STR("k1"), STR("\"v1\""), &f.change) == CHANGE_READY);
     CHECK(f.change.remove && f.change.document.n == 0);
     fixture_apply(&f);
     CHECK(directory_key_by_text(f.directory, str_of(text)) == NULL);
