@@ -9,6 +9,7 @@
 #include "api/sign_in.h"
 #include "api/slices.h"
 #include "api/tries.h"
+#include "domain/email.h"
 #include "people/mailed_link.h"
 #include "services/link_mail.h"
 
@@ -195,10 +196,12 @@ void user_get(struct call *c)
     answer_entry(c, c->user->version);
 }
 
-/* The user with that address, if it is this account's. */
+/* The user with that address, if it is this account's. The case of letters does not matter, as it
+ * does not when people sign in. */
 static bool print_one(struct call *c, struct json_writer *w, struct str email)
 {
-    struct user *u = people_user_by_email(c->api->options.people, c->account_no, email);
+    struct user *u = people_user_by_email(c->api->options.people, c->account_no,
+                                          email_lower(&c->r->arena, email));
     if (u)
         person_render_user(w, c->api, u);
     user_unref(u);
@@ -257,13 +260,12 @@ static bool may_lose(struct people_job *job)
                           "This is the last one with this role; give it to another one "
                           "first.");
     return true;
-static bool is_current(struct people_job *job)
-{
-    if (etag_matches(http_header_list(job->c->r, "if-match"), job->user->version))
-        return true;
-    return job_refuse(job, 412, "The user has changed since the version that If-Match names.");
-}
-
+    static bool is_current(struct people_job * job)
+    {
+        if (etag_matches(http_header_list(job->c->r, "if-match"), job->user->version))
+            return true;
+        return job_refuse(job, 412, "The user has changed since the version that If-Match names.");
+    }
 }
 
 static bool patch_judge(struct people_job *job)
