@@ -3,6 +3,7 @@
 #include "api/internal.h"
 #include "api/query.h"
 #include "api/route.h"
+#include "domain/email.h"
 #include "services/audit.h"
 
 #define PAGE_ROWS 500
@@ -12,8 +13,9 @@
 struct auditing {
     struct call *c;
     struct object_list list;
-    struct str action, actor, object; /* filters; absent: any */
-    struct str partner;               /* the partner whose entries an operator wants; absent: all */
+    struct str action, object; /* filters; absent: any */
+    struct str actor;          /* also a filter: an id, or an address in lower case */
+    struct str partner;        /* whose entries an operator wants; absent: all */
     char from[AUDIT_KEY_BYTES], below[AUDIT_KEY_BYTES];
     size_t limit, found, looked_at;
 };
@@ -26,16 +28,22 @@ static bool text_is(const struct json *object, const char *name, struct str want
     return !want.p || (v && v->type == JSON_STRING && str_eq(v->text, want));
 }
 
+/* A person's Id is the UserId, the Name the e-mail address. */
+static bool is_by(const struct json *actor, struct str want)
+{
+    return text_is(actor, "Id", want) || text_is(actor, "Name", want);
+}
+
 static bool is_wanted(struct auditing *a, struct str document)
 {
     struct json *v = NULL;
     struct str why;
     struct arena arena = {0};
     bool any = !a->action.p && !a->actor.p && !a->object.p && !a->partner.p;
-    bool wanted = any || (json_parse(&arena, document, &v, &why) &&
-                          text_is(v, "Action", a->action) && text_is(v, "PartnerId", a->partner) &&
-                          text_is(json_member(v, "Actor"), "Id", a->actor) &&
-                          text_is(json_member(v, "Object"), "Id", a->object));
+    bool wanted =
+        any || (json_parse(&arena, document, &v, &why) && text_is(v, "Action", a->action) &&
+                text_is(v, "PartnerId", a->partner) && is_by(json_member(v, "Actor"), a->actor) &&
+                text_is(json_member(v, "Object"), "Id", a->object));
     arena_free(&arena);
     return wanted;
 }
@@ -113,6 +121,8 @@ void audit_list(struct call *c)
     a->c = c;
     a->action = call_parameter(c, "action");
     a->actor = call_parameter(c, "actor");
+    if (a->actor.p && memchr(a->actor.p, '@', a->actor.n))
+        a->actor = email_lower(&c->r->arena, a->actor);
     a->object = call_parameter(c, "object");
     a->limit = query_limit(c);
     if (after.p && !audit_is_id(after))

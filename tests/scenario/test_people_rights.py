@@ -199,6 +199,8 @@ def test_an_operator_looks_as_a_partner(daemon, receiver):
     assert b.delete("/api/v1/session/act-as").status == 409
     noted = daemon.api().get("/api/v1/audit", query={"partnerId": account.partner_id, "actor": b.user_id}).json["Items"]
     assert [e["Action"] for e in noted] == ["session.act_as_ended", "session.act_as_begun"]
+    by_address = daemon.api().get("/api/v1/audit", query={"partnerId": account.partner_id, "actor": b.email.upper()})
+    assert by_address.json["Items"] == noted
     partners_own = person(daemon, "owner", account.partner_id)
     assert partners_own.post("/api/v1/session/act-as", {"PartnerId": account.partner_id}).status == 403
 
