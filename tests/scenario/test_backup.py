@@ -7,6 +7,7 @@ import subprocess
 import pytest
 
 from harness import BINARY, Account, Daemon, Receiver, eventually
+from private import private_mounts
 from test_scrub import flip
 
 MASTER_KEY = "0123456789abcdef" * 4
@@ -128,11 +129,27 @@ def test_what_cannot_be_copied_is_said(tmp_path):
             (["backup"], 2, "FILE"),
             (["backup", "--store", "postgresql://x", "f"], 2, "sqlite:DIR"),
             (["backup", "--store", "sqlite:%s" % (tmp_path / "none"), str(tmp_path / "f")], 1,
-             "cannot be read")):
+             "cannot be read and written")):
         done = subprocess.run([BINARY, *arguments], capture_output=True, text=True, timeout=60)
         assert done.returncode == status
         assert words in done.stderr
     assert not (tmp_path / "f").exists()
+
+
+@pytest.mark.sqlite("postbackd backup")
+def test_a_file_system_that_is_read_only_is_said_with_the_way_out(tmp_path):
+    daemon = Daemon(tmp_path).start()
+    daemon.stop()
+    store = tmp_path / "store"
+    with private_mounts():
+        for options in (["--bind", store], ["-o", "remount,bind,ro"]):
+            subprocess.run(["mount", *options, store], check=True)
+        from_it, into_it = backup(daemon, tmp_path / "f"), backup(daemon, store / "f")
+    assert from_it.returncode == into_it.returncode == 1
+    assert "postbackd.db is on a read-only file system" in from_it.stderr, from_it
+    assert "mount that file system writable, or copy the whole directory" in from_it.stderr, from_it
+    assert "f.part.lock cannot be made: Read-only file system: choose a FILE" in into_it.stderr, into_it
+    assert not list(tmp_path.glob("f*"))
 
 
 def test_nothing_is_left_of_a_copy_that_failed(tmp_path):

@@ -39,15 +39,29 @@ static bool backup_failed(const struct sql *q, const char *what, char **ret_why)
     return false;
 }
 
+/* SQLite and the journal open the store's files for writing, too. Their own words for a failure
+ * name some inner file, and no way out. */
+static bool check_access(const char *path, char **ret_why)
+{
+    if (access(path, R_OK | W_OK) == 0)
+        return true;
+    if (errno == EROFS)
+        *ret_why = xprintf("%s is on a read-only file system, but a backup opens the store's files "
+                           "for writing, too: mount that file system writable, or copy the whole "
+                           "directory to another one and back up the copy",
+                           path);
+    else
+        *ret_why = xprintf("%s cannot be read and written: %s", path, strerror(errno));
+    return false;
+}
+
 /* Opens the source and fixes the snapshot. */
 static bool open_source(struct backup *b, const char *directory, char **ret_why)
 {
     char *path = xprintf("%s/postbackd.db", directory);
     struct sql *q = &b->from;
-    bool there = access(path, R_OK) == 0;
-    if (!there)
-        *ret_why = xprintf("%s cannot be read: %s", path, strerror(errno));
-    bool good = there && sql_open(q, path, b->disk->sqlite_vfs, false, ret_why);
+    bool good =
+        check_access(path, ret_why) && sql_open(q, path, b->disk->sqlite_vfs, false, ret_why);
     free(path);
     if (!good)
         return false;
@@ -151,11 +165,16 @@ static void remove_part(const struct backup *b)
 static bool lock_part(struct backup *b, char **ret_why)
 {
     b->lock_fd = b->disk->open(b->disk, b->lock, true, false);
-    int code = b->lock_fd < 0 ? b->lock_fd : disk_lock(b->lock_fd, b->lock);
+    if (b->lock_fd < 0) {
+        *ret_why = xprintf("%s cannot be made: %s: choose a FILE in a directory that can be "
+                           "written",
+                           b->lock, strerror(-b->lock_fd));
+        return false;
+    }
+    int code = disk_lock(b->lock_fd, b->lock);
     if (code == 0)
         return true;
-    if (b->lock_fd >= 0)
-        b->disk->close(b->disk, b->lock_fd);
+    b->disk->close(b->disk, b->lock_fd);
     *ret_why = code == -EWOULDBLOCK || code == -ESTALE
                    ? xprintf("%s is being written by another process", b->part)
                    : xprintf("%s cannot be locked: %s", b->lock, strerror(-code));
