@@ -13,7 +13,8 @@
 
 void import_say(struct import_lines *in, long line, struct str field, struct str detail)
 {
-    in->wrong++;
+    in->wrong += line != in->wrong_line; /* one line, however much is wrong with it */
+    in->wrong_line = line;
     command_say(stderr, "line %ld: %.*s%s%.*s", line, STR_ARG(field), field.n ? ": " : "",
                 STR_ARG(detail));
 }

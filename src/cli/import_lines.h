@@ -10,8 +10,9 @@
 
 struct import_lines {
     struct client_session *client;
-    struct arena arena; /* of the lines */
-    long line, wrong;
+    struct arena arena; /* of what is read */
+    long line;
+    long wrong, wrong_line; /* lines with something wrong; the last one */
 };
 
 void import_say(struct import_lines *in, long line, struct str field, struct str detail);

@@ -91,7 +91,7 @@ def test_what_only_the_server_knows_is_said_with_its_line(daemon):
     mine = lines(app("server-a", "server", PartnerName="Server"))
     assert run(daemon, "-", stdin=mine).returncode == 0
     done = run(daemon, "-", stdin=lines(
-        app("server-b", "server", CallbackSecret="short"), app("server-c", "no-such-partner"),
+        app("server-b", "server", CallbackSecret="short", RewardDecimals=9), app("server-c", "no-such-partner"),
         app("server-a", "server-2", PartnerName="Second"), app("server-d", "server", SuccesCallbackUrl="http://x.example"),
         {"PartnerId": "server", "AppId": "server-e"}, app("server-g", "server")))
     assert done.returncode == 1
@@ -99,7 +99,7 @@ def test_what_only_the_server_knows_is_said_with_its_line(daemon):
     assert "line 2: PartnerId: there is no such partner: PartnerName makes one" in said
     assert [line for line in said if line.startswith("line 3: ") and "taken" in line] != [], said
     assert [line.split(": ")[1] for line in said if line[:7] in ("line 1:", "line 4:", "line 5:")] == [
-        "CallbackSecret", "SuccesCallbackUrl", "CurrencyValue"]
+        "RewardDecimals", "CallbackSecret", "SuccesCallbackUrl", "CurrencyValue"]  # two of one line, which counts once
     assert said[-1] == "1 apps made (and 1 partners), 0 there already, 5 rejected"
     assert daemon.api().get("/api/v1/apps/server-g").status == 200
     assert daemon.api().get("/api/v1/partners/server-2").status == 200
