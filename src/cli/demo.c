@@ -50,21 +50,20 @@ static bool start_child(struct demo *d, struct str listen)
     return true;
 }
 
-/* True if nobody listens there. */
-static bool is_free(struct str listen)
+/* Whether nobody listens there. */
+static bool is_free(const struct endpoint *at)
 {
-    struct endpoint at;
-    int error = 0, fd = endpoint_parse(listen, &at) ? socket_listen(&at, &error) : -1;
+    int error = 0, fd = socket_listen(at, &error);
     if (fd >= 0)
         close(fd);
     return fd >= 0;
 }
 
-/* The daemon's address: as requested, otherwise the usual port, otherwise any free one. */
-static struct str choose_listen(const struct settings *s)
+/* Where the daemon listens: as asked for, else the usual port, else any that is free. */
+static struct str choose_listen(const struct settings *s, const struct endpoint *at)
 {
     struct str listen = settings_text(s, OPTION_LISTEN);
-    if (s->of[OPTION_LISTEN].count || is_free(listen))
+    if (s->of[OPTION_LISTEN].count || is_free(at))
         return listen;
     printf("%.*s is in use: the demo takes another port.\n", STR_ARG(listen));
     return STR("127.0.0.1:0");
@@ -214,8 +213,10 @@ int command_demo(struct settings *s)
 {
     static struct demo d;
     struct str why;
+    struct endpoint at;
     int64_t seconds;
-    if (!settings_int(s, OPTION_SECONDS, 0, 1000000, &seconds, &why))
+    if (!settings_int(s, OPTION_SECONDS, 0, 1000000, &seconds, &why) ||
+        !settings_listen(s, &at, &why))
         return command_fail(EXIT_USAGE, "%.*s", STR_ARG(why));
     if (!make_store(&d))
         return command_fail(1, "demo: no store can be made: %s", strerror(errno));
@@ -223,7 +224,7 @@ int command_demo(struct settings *s)
     daemon_block_signals();
     int status = 1;
     demo_print_step("Starting a receiver and a server.");
-    struct str listen = choose_listen(s);
+    struct str listen = choose_listen(s, &at);
     if (!start_receiver(&d))
         command_fail(1, "demo: the receiver cannot listen.");
     else if (!start_child(&d, listen) || !find_address(&d))

@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "base/check.h"
+#include "net/socket.h"
 
 enum command {
     COMMAND_SERVE = 1 << 0,
@@ -186,6 +187,8 @@ void settings_print_place(struct buf *to, const struct settings *s, enum option_
 /* A whole number of [least, most]; false with *ret_why. */
 MUST_CHECK bool settings_int(struct settings *s, enum option_id id, int64_t least, int64_t most,
                              int64_t *ret, struct str *ret_why);
+/* --listen, as each command that has it reads it; false with *ret_why. */
+MUST_CHECK bool settings_listen(struct settings *s, struct endpoint *ret, struct str *ret_why);
 
 /* Reads the text of a file like settings_read; also for the fuzzer. */
 MUST_CHECK bool settings_parse_file(struct settings *s, struct str name, struct str text,

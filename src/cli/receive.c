@@ -3,6 +3,7 @@
 #include "cli/receiver.h"
 
 #include "daemon/daemon.h"
+#include "daemon/listener.h"
 #include "domain/money.h"
 
 #include <signal.h>
@@ -95,10 +96,8 @@ int command_receive(struct settings *s)
     int error = 0;
     if (!r.secret.p)
         return command_fail(EXIT_USAGE, "receive needs --secret, the app's Callback Secret.");
-    if (!endpoint_parse(settings_text(s, OPTION_LISTEN), &o.listen))
-        return command_fail(EXIT_USAGE,
-                            "--listen: not an address and port such as 127.0.0.1:9000.");
-    if (!settings_int(s, OPTION_STATUS, 200, 599, &status, &why) ||
+    if (!settings_listen(s, &o.listen, &why) ||
+        !settings_int(s, OPTION_STATUS, 200, 599, &status, &why) ||
         !settings_int(s, OPTION_DELAY, 0, 600000, &r.delay_ms, &why))
         return command_fail(EXIT_USAGE, "%.*s", STR_ARG(why));
     if (!parse_share(settings_text(s, OPTION_FAIL_RATE), &r.fail_millionths))
@@ -112,9 +111,10 @@ int command_receive(struct settings *s)
     daemon_block_signals();
     struct buf at = {0};
     struct receiver *receiver = receiver_start(&o, &error);
-    if (!receiver)
-        return command_fail(1, "--listen %.*s: %s", STR_ARG(settings_text(s, OPTION_LISTEN)),
-                            socket_error_text(error));
+    if (!receiver) {
+        listener_print_fault(&at, &o.listen, error);
+        return command_fail(1, "%s", buf_c(&at));
+    }
     struct endpoint address = receiver_address(receiver);
     endpoint_print(&at, &address);
     printf("receiving on http://%s/ - stop with Ctrl-C\n", buf_c(&at));

@@ -205,9 +205,8 @@ static bool read_listener(struct settings *s, struct daemon_options *o, struct s
         *ret_why = str_of(why);
         return false;
     }
-    if (!endpoint_parse(settings_text(s, OPTION_LISTEN), &o->listen))
-        return fail(s, ret_why, OPTION_LISTEN,
-                    "not an address and port such as 127.0.0.1:8080 or [::]:8080.");
+    if (!settings_listen(s, &o->listen, ret_why))
+        return false;
     o->tls_cert_file = text_or_null(s, OPTION_TLS_CERT);
     o->tls_key_file = text_or_null(s, OPTION_TLS_KEY);
     if (!o->tls_cert_file != !o->tls_key_file)

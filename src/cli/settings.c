@@ -351,3 +351,16 @@ bool settings_int(struct settings *s, enum option_id id, int64_t least, int64_t 
     *ret_why = arena_take(&s->arena, &why);
     return false;
 }
+
+bool settings_listen(struct settings *s, struct endpoint *ret, struct str *ret_why)
+{
+    struct str text = settings_text(s, OPTION_LISTEN);
+    if (endpoint_parse(text, ret))
+        return true;
+    struct buf why = {0};
+    settings_print_place(&why, s, OPTION_LISTEN, text);
+    buf_printf(&why, "%.*s: not an address and port such as 127.0.0.1:8080 or [::]:8080.",
+               STR_ARG(text));
+    *ret_why = arena_take(&s->arena, &why);
+    return false;
+}

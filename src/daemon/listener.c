@@ -3,6 +3,13 @@
 
 #include "base/alloc.h"
 
+void listener_print_fault(struct buf *to, const struct endpoint *at, int error)
+{
+    buf_add_c(to, "listen: ");
+    endpoint_print(to, at);
+    buf_printf(to, ": %s", socket_error_text(error));
+}
+
 int listener_open(const struct endpoint *at, int inherited_fd, char **ret_why)
 {
     if (inherited_fd)
@@ -11,9 +18,7 @@ int listener_open(const struct endpoint *at, int inherited_fd, char **ret_why)
     if (fd >= 0)
         return fd;
     struct buf why = {0};
-    buf_add_c(&why, "listen: ");
-    endpoint_print(&why, at);
-    buf_printf(&why, ": %s", socket_error_text(error));
+    listener_print_fault(&why, at, error);
     *ret_why = xstrdup(buf_c(&why));
     buf_free(&why);
     return -1;
