@@ -29,9 +29,7 @@ static void key_expiry(const struct fields *f, int64_t now_ms, int64_t *ret_ms)
 static void refuse_scope(struct problems *to, struct str given)
 {
     struct buf names = {0};
-    for (size_t i = 0; i < scope_count; i++)
-        if (scope_names[i].bit != SCOPE_ADMIN)
-            buf_printf(&names, "%s%s", names.n ? ", " : "", scope_names[i].name);
+    scopes_print(&names, ~(uint32_t)SCOPE_ADMIN);
     problem_add(to, STR("Scopes"), "invalid", "'%.*s' is not a scope; there are %s",
                 given.n <= 64 ? (int)given.n : 0, given.p ? given.p : "", buf_c(&names));
     buf_free(&names);

@@ -26,6 +26,13 @@ const char *scope_name(uint32_t bit)
     UNREACHABLE();
 }
 
+void scopes_print(struct buf *to, uint32_t scopes)
+{
+    for (size_t i = 0; i < scope_count; i++)
+        if (scopes & scope_names[i].bit)
+            buf_add_name(to, str_of(scope_names[i].name));
+}
+
 static const char *const integrations[] = {
     [INTEGRATION_SDK] = "sdk",
     [INTEGRATION_IFRAME] = "iframe",

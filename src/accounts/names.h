@@ -11,6 +11,8 @@ extern const struct scope_entry scope_names[];
 extern const size_t scope_count;
 
 const char *scope_name(uint32_t bit);
+/* The names of these scopes: "reports:read, apps:read". `to` is empty. */
+void scopes_print(struct buf *to, uint32_t scopes);
 MUST_CHECK bool scope_parse(struct str name, uint32_t *ret_bit);
 const char *integration_name(enum integration integration);
 MUST_CHECK bool integration_parse(struct str name, enum integration *ret_integration);

@@ -58,8 +58,9 @@ static void refuse_class(struct problems *to)
 {
     struct buf names = {0};
     for (int i = ATTEMPT_OK + 1; i < ATTEMPT_CLASSES; i++)
-        buf_printf(&names, "%s, ", attempt_class_name((enum attempt_class)i));
-    problem_add(to, STR("class"), "invalid", "One of %sany.", buf_c(&names));
+        buf_add_name(&names, str_of(attempt_class_name((enum attempt_class)i)));
+    buf_add_name(&names, STR("any"));
+    problem_add(to, STR("class"), "invalid", "One of %s.", buf_c(&names));
     buf_free(&names);
 }
 

@@ -49,20 +49,15 @@ static bool read_role(const struct people_job *job, uint32_t account_no, enum ro
 static bool may_manage(struct people_job *job, enum role role)
 {
     uint32_t beyond = role_scopes_beyond(role, job->c->scopes);
-    struct buf text = {0};
     if (!beyond)
         return true;
-    buf_printf(&text, "This needs every scope of the role %s; the key or role lacks",
-               role_name(role));
-    const char *between = " ";
-    for (size_t i = 0; i < scope_count; i++) {
-        if (!(beyond & scope_names[i].bit))
-            continue;
-        buf_printf(&text, "%s%s", between, scope_names[i].name);
-        between = ", ";
-    }
-    buf_add_c(&text, ".");
-    return job_refuse(job, 403, arena_take(&job->c->r->arena, &text).p);
+    struct buf names = {0};
+    scopes_print(&names, beyond);
+    struct str text = arena_print(
+        &job->c->r->arena, "This needs every scope of the role %s; the key or role lacks %s.",
+        role_name(role), buf_c(&names));
+    buf_free(&names);
+    return job_refuse(job, 403, text.p);
 }
 
 /* Makes a new link for the user; the former one becomes invalid. */
@@ -260,12 +255,13 @@ static bool may_lose(struct people_job *job)
                           "This is the last one with this role; give it to another one "
                           "first.");
     return true;
-    static bool is_current(struct people_job * job)
-    {
-        if (etag_matches(http_header_list(job->c->r, "if-match"), job->user->version))
-            return true;
-        return job_refuse(job, 412, "The user has changed since the version that If-Match names.");
-    }
+}
+
+static bool is_current(struct people_job *job)
+{
+    if (etag_matches(http_header_list(job->c->r, "if-match"), job->user->version))
+        return true;
+    return job_refuse(job, 412, "The user has changed since the version that If-Match names.");
 }
 
 static bool patch_judge(struct people_job *job)

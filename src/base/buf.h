@@ -59,6 +59,12 @@ static inline void buf_add_hex(struct buf *b, const void *bytes, size_t n)
     b->n += 2 * n;
 }
 void buf_add_int(struct buf *b, int64_t v); /* decimal */
+/* A name of a list "a, b, c" that has a buffer of its own. */
+static inline void buf_add_name(struct buf *list, struct str name)
+{
+    buf_add_c(list, list->n ? ", " : "");
+    buf_add_str(list, name);
+}
 void buf_printf(struct buf *b, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void buf_vprintf(struct buf *b, const char *fmt, va_list ap) PRINTF_LIKE(2, 0);
 /* Drops the first n bytes, moving the rest down. */

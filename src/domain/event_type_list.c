@@ -3,13 +3,9 @@
 
 void event_types_print(struct buf *to, uint32_t types)
 {
-    const char *between = "";
-    for (int t = EVENT_SURVEY_STARTED; t <= EVENT_TYPE_LAST; t++) {
-        if (!(types & (UINT32_C(1) << t)))
-            continue;
-        buf_printf(to, "%s%s", between, event_type_name((enum event_type)t));
-        between = ", ";
-    }
+    for (int t = EVENT_SURVEY_STARTED; t <= EVENT_TYPE_LAST; t++)
+        if (types & (UINT32_C(1) << t))
+            buf_add_name(to, str_of(event_type_name((enum event_type)t)));
 }
 
 void event_types_refuse(struct problems *to, struct str field, const char *before, uint32_t types)

@@ -327,8 +327,7 @@ struct str http_header_list(struct http_request *r, const char *lower_name)
     for (size_t i = 0; i < r->header_count; i++) {
         if (!str_is(r->headers[i].name, lower_name))
             continue;
-        buf_add_c(&joined, joined.n ? ", " : "");
-        buf_add_str(&joined, r->headers[i].value);
+        buf_add_name(&joined, r->headers[i].value);
     }
     return arena_take(&r->arena, &joined);
 }

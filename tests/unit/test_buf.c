@@ -63,6 +63,17 @@ static void prints_bytes_in_hex(void)
     buf_free(&b);
 }
 
+static void lists_names(void)
+{
+    struct buf b = {0};
+    buf_add_name(&b, STR("a"));
+    CHECK_STR(buf_str(&b), "a");
+    buf_add_name(&b, STR("b"));
+    buf_add_name(&b, STR("c"));
+    CHECK_STR(buf_str(&b), "a, b, c");
+    buf_free(&b);
+}
+
 static void consume_moves_the_rest_down(void)
 {
     struct buf b = {0};
@@ -104,6 +115,7 @@ int main(void)
     RUN(prints_whole_numbers);
     RUN(formats_what_is_longer_than_its_room);
     RUN(prints_bytes_in_hex);
+    RUN(lists_names);
     RUN(consume_moves_the_rest_down);
     RUN(as_text_it_ends_with_an_uncounted_nul);
     RUN(prints_a_new_text_of_any_length);
