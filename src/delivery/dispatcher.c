@@ -262,7 +262,10 @@ static void visit(struct dispatcher *d, struct lane *lane)
         case LANE_PAGE: dispatcher_page(d, lane, &what); break;
         case LANE_DROP: lane_drop_queued(lane); break;
         case LANE_LEAVE: leave(d, lane); return;
-        case LANE_FORGET: forget(d, lane); return;
+        case LANE_FORGET:
+            dispatcher_note_forgotten(d, lane);
+            forget(d, lane);
+            return;
         }
     }
 }

@@ -257,6 +257,9 @@ struct health *dispatcher_find_health(const struct dispatcher *d, lane_no no); /
 void dispatcher_note_state(struct dispatcher *d, struct lane *lane, const struct lane_now *now);
 /* Reports the first success of an open lane since it came into memory or became open. */
 void dispatcher_note_success(struct dispatcher *d, struct lane *lane);
+/* Before the lane is forgotten: its next callback finds it open, so the log says that a suspension
+ * or a pause is over. It is not reported: no callback has shown that the receiver works again. */
+void dispatcher_note_forgotten(struct dispatcher *d, const struct lane *lane);
 
 /* dispatcher_overview.c */
 void dispatcher_oversee(struct dispatcher *d, struct delivery_overview *to); /* adds */

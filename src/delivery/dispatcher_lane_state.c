@@ -17,6 +17,16 @@ static enum lane_state state_of(const struct lane *lane, const struct lane_now *
     return lane->pace.paused_until_mono_ms > now->mono_ms ? LANE_STATE_PAUSED : LANE_STATE_OPEN;
 }
 
+static void log_change(const struct lane *lane, const struct app *app, enum lane_state before,
+                       const struct lane_notice *notice, const char *fix)
+{
+    log_info("lane_state", LOG_STR("app", app->id), LOG_C("endpoint", lane_kind_name(notice->kind)),
+             LOG_C("from", lane_state_name(before)), LOG_C("to", lane_state_name(notice->state)),
+             LOG_C("class", attempt_class_name(notice->class)), LOG_INT("status", notice->status),
+             LOG_C("detail", notice->detail), LOG_C("fix", fix),
+             LOG_INT("waiting_in_memory", lane->in_ram));
+}
+
 static void tell(struct dispatcher *d, const struct lane *lane, const struct app *app,
                  enum lane_state before)
 {
@@ -35,13 +45,7 @@ static void tell(struct dispatcher *d, const struct lane *lane, const struct app
     };
     const char *fix = failed ? attempt_fix(notice.class, notice.status, notice.format) : "";
     if (before != lane->reported.state)
-        log_info("lane_state", LOG_STR("app", app->id),
-                 LOG_C("endpoint", lane_kind_name(notice.kind)),
-                 LOG_C("from", lane_state_name(before)),
-                 LOG_C("to", lane_state_name(lane->reported.state)),
-                 LOG_C("class", attempt_class_name(notice.class)), LOG_INT("status", notice.status),
-                 LOG_C("detail", notice.detail), LOG_C("fix", fix),
-                 LOG_INT("waiting_in_memory", lane->in_ram));
+        log_change(lane, app, before, &notice, fix);
     if (d->delivery->options.on_lane_state)
         d->delivery->options.on_lane_state(d->delivery->options.context, &notice);
 }
@@ -70,4 +74,23 @@ void dispatcher_note_success(struct dispatcher *d, struct lane *lane)
         return;
     lane->reported.success = true;
     tell_with_app(d, lane, LANE_STATE_OPEN);
+}
+
+void dispatcher_note_forgotten(struct dispatcher *d, const struct lane *lane)
+{
+    enum lane_state before = lane->reported.state;
+    if (before != LANE_STATE_PAUSED && before != LANE_STATE_SUSPENDED &&
+        before != LANE_STATE_HOST_DOWN)
+        return; /* the others are those of its settings, and last */
+    struct app *app = directory_app_by_no(d->delivery->options.directory, lane_app_no(lane->no));
+    if (!app)
+        return;
+    struct lane_notice notice = {
+        .kind = lane_kind_of(lane->no),
+        .state = LANE_STATE_OPEN,
+        .class = ATTEMPT_OK,
+        .detail = "forgotten, as no callbacks wait: the next one is sent at once",
+    };
+    log_change(lane, app, before, &notice, "");
+    app_unref(app);
 }

@@ -1,6 +1,11 @@
 /* Delivery over time: bounds, clocks that jump, stopping, test callbacks, health. */
 #include "delivery_world.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
 static void memory_is_bounded(void)
 {
     struct world *w = world_open(1, "5s,1m");
@@ -305,6 +310,43 @@ static void health_is_told(void)
     world_close(w);
 }
 
+/* What is logged meanwhile. To be freed. */
+static char *log_of_run(struct world *w, int64_t ms)
+{
+    FILE *log = tmpfile();
+    int before = dup(STDERR_FILENO);
+    ASSERT(log && before >= 0 && dup2(fileno(log), STDERR_FILENO) >= 0);
+    log_set(LOG_INFO, false);
+    world_run(w, ms);
+    log_set(LOG_ERROR, false);
+    ASSERT(dup2(before, STDERR_FILENO) >= 0);
+    close(before);
+    char *text = xcalloc(1, 1 << 16);
+    rewind(log);
+    text[fread(text, 1, (1 << 16) - 1, log)] = '\0';
+    fclose(log);
+    return text;
+}
+
+static void a_suspension_that_is_forgotten_is_logged_and_not_reported(void)
+{
+    struct world *w = world_open(1, "5s,10s");
+    world_set_app(w, 1, 1);
+    w->answer = world_always_500;
+    world_accept_many(w, 1, 1, 30);
+    char *down = log_of_run(w, 5 * MINUTE);
+    CHECK(strstr(down, "from=open to=suspended"));
+    CHECK(!strstr(down, "to=open"));
+    CHECK_EQ_UINT(world_count(w, CALLBACK_DEAD), 30);
+    int64_t notices = w->notice_count;
+    char *forgotten = log_of_run(w, 15 * MINUTE);
+    CHECK(strstr(forgotten, "from=suspended to=open"));
+    CHECK_EQ_INT(w->notice_count, notices);
+    free(down);
+    free(forgotten);
+    world_close(w);
+}
+
 static void lanes_and_overview_are_told(void)
 {
     struct world *w = world_open(1, "5s,1m,1h");
@@ -497,6 +539,7 @@ int main(void)
     RUN(tests_have_a_small_share);
     RUN(health_is_told);
     RUN(lanes_and_overview_are_told);
+    RUN(a_suspension_that_is_forgotten_is_logged_and_not_reported);
     RUN(it_is_told_what_is_being_tried);
     RUN(what_was_erased_is_not_sent);
     RUN(a_failed_store_ends_all_starts);
