@@ -1,5 +1,6 @@
 """Changes whose commit is in doubt: made, and the connection broke before anybody was told so. They
 are found by what they have given themselves alone, and neither made twice nor called refused."""
+import socket
 import threading
 
 import pytest
@@ -141,8 +142,8 @@ def test_a_resend_that_was_made_is_counted_once(tmp_path, doubt, state):
 
 
 @pytest.mark.parametrize("how", ["pg_terminate_backend", "pg_cancel_backend"])
-@pytest.mark.parametrize("what,table", [("event", "event"), ("change", "object"), ("resend", "waiting"),
-                                        ("erasure", "event")])
+@pytest.mark.parametrize("what,table", [("event", "event"), ("change", "object"), ("entry", "object"),
+                                        ("resend", "waiting"), ("erasure", "event")])
 def test_nothing_is_acknowledged_that_a_standby_lacks(database_daemon, doubt, receiver, what, table, how):
     """However often its wait for the standby is ended: it has happened on this server then, and is
     found. Whoever finds it waits for the standby again, as it has locked and so written something."""
@@ -156,6 +157,7 @@ def test_nothing_is_acknowledged_that_a_standby_lacks(database_daemon, doubt, re
     asking = Asking({
         "event": lambda: api.post("/api/v1/events", account.event("e"), timeout=90),
         "change": lambda: api.patch(path, {"Name": "Other"}, timeout=90),
+        "entry": lambda: api.get(path + "/secret", timeout=90),
         "resend": lambda: api.post("/api/v1/callbacks/first/resend", {}, query=of, timeout=90),
         "erasure": lambda: api.post("/api/v1/panelists/erase", {"PanelistId": "user-1"}, query=of, timeout=90),
     }[what])
@@ -170,6 +172,52 @@ def test_nothing_is_acknowledged_that_a_standby_lacks(database_daemon, doubt, re
     assert asking.is_alive()
     doubt.end()
     assert asking.result().status in (200, 202), asking.answer
+
+
+class Cutter(NamesProxy):
+    """`cut()` ends all connections: a commit that the server has begun goes on."""
+
+    def __init__(self, uri):
+        self.ends = []
+        super().__init__(uri)
+
+    def relay(self, number, source, sink, change):
+        self.ends.append(source)
+        super().relay(number, source, sink, change)
+
+    def cut(self):
+        for end in self.ends:
+            try:
+                end.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+
+def test_an_audit_entry_whose_commit_is_under_way_is_not_called_not_stored(database, tmp_path, receiver):
+    """The database refuses it when it is repeated, so it is only looked for: not before that commit has ended."""
+    proxy, doubt = Cutter(database), Doubt(database)
+    daemon = DatabaseDaemon(tmp_path, proxy.uri)
+    try:
+        account = Account(daemon.start(), receiver.url)
+        doubt.say("CREATE TABLE refusing(why int)",
+                  "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN"
+                  " IF EXISTS(SELECT FROM refusing) THEN RAISE EXCEPTION 'refused'; END IF; RETURN NEW; END$$",
+                  "CREATE TRIGGER refuse BEFORE INSERT ON object FOR EACH ROW EXECUTE FUNCTION refuse()")
+        before = noted(daemon)
+        doubt.begin()
+        asking = Asking(lambda: daemon.api().get("/api/v1/apps/%s/secret" % account.app_id, timeout=90))
+        eventually(lambda: doubt.waiting("object"), 30, what="its commit waits for the replica")
+        doubt.say("SET LOCAL synchronous_commit=local;INSERT INTO refusing VALUES(1)")
+        proxy.cut()
+        asking.join(10)
+        assert asking.is_alive(), asking.answer
+        doubt.end()
+        assert asking.result().status == 200, asking.answer
+        assert noted(daemon) == before + 1
+    finally:
+        doubt.end()
+        daemon.stop()
+        proxy.close()
 
 
 class CommitCutter(NamesProxy):

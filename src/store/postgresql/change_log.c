@@ -41,10 +41,14 @@ static int ask_made(struct postgresql_store *s, struct pg *pg)
     return pg_query(pg, "SELECT EXISTS(SELECT FROM object_log WHERE revision=$1 AND node=$2)");
 }
 
-/* A change that the log leaves out takes no lock of it: a commit that is still under way is not
- * found. */
-static enum pg_fate find_unlogged(struct pg *pg, const struct object_change *change, bool *ret_made)
+/* A change that the log leaves out locks it, too, though it has no revision: so a try in doubt is
+ * over before it is looked for, and who finds it has a lock to commit. */
+static enum pg_fate begin_unlogged(struct postgresql_store *s, struct pg *pg,
+                                   const struct object_change *change, bool *ret_made)
 {
+    pg_exec(pg, "SELECT 1 FROM revision WHERE name='object' FOR NO KEY UPDATE");
+    if (!s->change_writer.unknown)
+        return PG_OK;
     args_int(pg_args(pg), PG_INT2, change->kind);
     args_str(&pg->args, PG_TEXT, change->id);
     int at = pg_query(pg, "SELECT EXISTS(SELECT FROM object WHERE kind=$1 AND id=$2)");
@@ -60,7 +64,7 @@ enum pg_fate change_log_begin(struct postgresql_store *s, struct pg *pg,
     change->revision = 0;
     *ret_made = false;
     if (!is_logged(change))
-        return s->change_writer.unknown ? find_unlogged(pg, change, ret_made) : PG_OK;
+        return begin_unlogged(s, pg, change, ret_made);
     int revision = pg_exec(
         pg, "UPDATE revision SET revision=revision+1 WHERE name='object' RETURNING revision");
     int made = ask_made(s, pg), stale = ask_stale(s, pg, change);

@@ -5,10 +5,9 @@
 
 #include "store/postgresql/postgresql_store.h"
 
-/* Runs first in the transaction of a change: locks the log if the change goes into it, and assigns
- * the change its revision; 0: it is not logged. STORE_STALE: the change was judged by objects that
- * others may have changed since. *ret_made: an earlier try whose commit was in doubt has stored it
- * under its revision. */
+/* Runs first in the transaction of a change: locks the log, and assigns the change its revision if
+ * it goes into the log; 0: it does not. STORE_STALE: the change was judged by objects that others
+ * may have changed since. *ret_made: an earlier try whose commit was in doubt has stored it. */
 MUST_CHECK enum pg_fate change_log_begin(struct postgresql_store *s, struct pg *pg,
                                          struct object_change *change, bool *ret_made);
 /* Puts the statements that log the change into the pipeline. */
