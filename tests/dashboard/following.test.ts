@@ -88,6 +88,33 @@ test('following: it stands still while one reads, and back finds it as it was', 
   await window.close();
 });
 
+test('following: more rows of a list that was begun anew meanwhile are dropped', async () => {
+  await makeApp(await theStage());
+  const window = await windowOf('analyst', 'sunny-games');
+  let release = () => {};
+  const held = new Promise<void>(done => (release = done));
+  const asked = window.page.waitForRequest(/after=/);
+  await window.page.route(/\/api\/v1\/callbacks\?.*after=/, async route => {
+    await held;
+    await route.continue();
+  });
+  await window.go('/callbacks?appId=follow-app');
+  await window.button('Pause').click();
+  await window.button('Show more').click();
+  await asked;
+  await window.button('Follow live').click();
+  const [late] = await send(await theStage(), 1);
+  await row(window, late!).waitFor();
+  const answered = window.page.waitForResponse(/after=/);
+  release();
+  await (await answered).finished();
+  await window.page.waitForTimeout(500); // longer than it takes to draw it
+  const rows = window.page.getByRole('table', { name: 'Callbacks' }).locator('tbody tr');
+  await window.shows(async () => assert.equal(await rows.count(), 50));
+  await row(window, late!).waitFor();
+  await window.close();
+});
+
 test('following: why more was not shown is forgotten with the list that it was of', async () => {
   await makeApp(await theStage());
   const window = await windowOf('analyst', 'sunny-games');

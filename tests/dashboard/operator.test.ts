@@ -494,7 +494,7 @@ test('operator: the log over all partners says what was not read', async () => {
   await support.see('3 partners read, not the newest ones');
   await support.lacks('could not be read', support.button('Read older partners'));
   await support.button('Newest partners').click();
-  await support.see('200 partners read');
+  await support.see('198 partners read'); // read anew, without the rest that was shown before
   await support.lacks(support.button('Newest partners'));
   await support.close();
 });

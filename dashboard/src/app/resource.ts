@@ -178,24 +178,28 @@ export function useList<T, L extends List<T> = List<T>>(
     of: address,
     pages: options.start ?? [],
   });
+  const anew = () => setGrown({ of: address, pages: [] });
+  if (grown.of !== address) anew();
   // Once it has grown, its beginning stays: rows must not move under the reader's eyes.
-  const isGrown = grown.of === address && grown.pages.length > 1;
-  const pages = isGrown ? grown.pages : first.data ? [first.data] : [];
+  const pages = grown.pages[1] ? grown.pages : first.data ? [first.data] : [];
   const next = pages.at(-1)?.Next ?? null;
   const loadMore = () => {
-    if (path === null || next === null) return;
-    get<L>(path, { ...query, after: next })
-      .then(page => setGrown({ of: address, pages: [...pages, page] }))
-      .catch((problem: Problem) => setGrown({ of: address, pages, problem }));
+    if (next === null) return;
+    // What comes after the list was begun anew belongs to none of its pages.
+    const grow = (more: L[], problem?: Problem) =>
+      setGrown(old => (old === grown ? { of: address, pages: [...pages, ...more], problem } : old));
+    get<L>(path!, { ...query, after: next })
+      .then(page => grow([page]))
+      .catch((problem: Problem) => grow([], problem));
   };
   const reload = () => {
-    setGrown({ of: null, pages: [] });
+    anew();
     first.reload();
   };
   return {
     data: pages.length ? pages.flatMap(page => page.Items) : null,
     pages,
-    problem: (grown.of === address && grown.problem) || first.problem,
+    problem: grown.problem ?? first.problem,
     loading: first.loading,
     reload,
     more: next !== null,
