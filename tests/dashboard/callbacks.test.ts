@@ -91,6 +91,7 @@ test('callbacks: a failing endpoint is diagnosed and mended', async () => {
   await window.field('Success Callback URL').fill(`${stage.receiver.url}/mended`);
   await window.button('Save').first().click();
   await window.said('Saved.');
+  await window.see(/Last failed attempt .*, before you saved/);
   await window.go('/callbacks/ill-1');
   await window.button('Resend').click();
   await window.see(/Delivered after/);
@@ -158,7 +159,13 @@ test('callbacks: a range is sent again, with its progress', async () => {
   await dialog.getByLabel('Skipped', { exact: true }).check();
   await dialog.getByLabel('Accepted from (UTC)').fill(minute);
   await dialog.getByLabel('At most').fill('200');
-  await dialog.getByRole('button', { name: 'Resend', exact: true }).click();
+  await dialog.getByRole('button', { name: 'Count', exact: true }).click();
+  const confirm = dialog.getByRole('button', { name: /^Resend [1-9]/ }); // and those of other tests
+  await confirm.waitFor();
+  await dialog.getByLabel('At most').fill('100'); // whatever is changed: it is counted again
+  await confirm.waitFor({ state: 'detached' });
+  await dialog.getByLabel('At most').fill('200');
+  await confirm.click();
   await window.see('Range resent');
   await reach(stage, 'delivered', ...ids);
   await window.page.reload();

@@ -11,7 +11,7 @@ import { count } from '../../ui/money';
 import { say } from '../../ui/overlay';
 import { useTestLog } from '../console/tests';
 import { Verdict, type TestAttempt } from '../console/verdict';
-import { changeApp, type TabProps } from './loaded';
+import { changeApp, savedAt, type TabProps } from './loaded';
 
 type Kind = Endpoint['Endpoint'];
 
@@ -83,6 +83,7 @@ export function LastFailure(props: { app: App; endpoint: Endpoint; said?: boolea
   return (
     <div class="small">
       Last failed attempt <Time at={error.At} short ago />
+      {error.At < savedAt[app.AppId]! && ', before you saved'}
       {!said && `: ${error.Detail}`}
       {me.value?.Side === 'partner' && (
         <>

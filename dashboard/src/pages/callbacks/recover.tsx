@@ -7,7 +7,7 @@ import { partnerId, serverNow } from '../../app/session';
 import { path, post, remove } from '../../lib/http';
 import { dayMs } from '../../lib/dates';
 import type { App, CallbackState, Recovery } from '../../lib/types';
-import { Button, Card, Notice, ProblemNotice } from '../../ui/basics';
+import { Button, Card, ProblemNotice } from '../../ui/basics';
 import { CheckField, SelectField, TextField, useSending } from '../../ui/forms';
 import { count } from '../../ui/money';
 import { Dialog } from '../../ui/overlay';
@@ -29,7 +29,7 @@ const minuteOf = (time: Date) => time.toISOString().slice(0, 16);
 const offered: { state: CallbackState; label: string; hint: string }[] = [
   { state: 'dead', label: 'Dead', hint: 'Given up.' },
   { state: 'skipped', label: 'Skipped', hint: 'There was no URL, or it was disabled.' },
-  { state: 'pending', label: 'Pending', hint: 'Sent now instead of at the next attempt.' },
+  { state: 'pending', label: 'Pending', hint: 'Sent now, not at the next attempt.' },
   {
     state: 'delivered',
     label: 'Delivered',
@@ -45,16 +45,25 @@ export function RecoverDialog({ apps, onClose }: { apps: App[]; onClose: () => v
   const [states, setStates] = useState<CallbackState[]>(['dead']);
   const [rate, setRate] = useState(String(ratePerSecond));
   const sending = useSending();
+  const range = {
+    AppId: appId || undefined,
+    From: `${from}:00Z`,
+    To: `${to}:00Z`,
+    States: states,
+    RatePerSecond: Number(rate),
+  };
+  // Whoever changes the range counts again.
+  const asked = JSON.stringify(range);
+  const [counts, setCounts] = useState<Record<string, number>>({});
+  const matched = counts[asked];
   const send = () =>
     sending.run(async () => {
-      const body = {
-        AppId: appId || undefined,
-        From: `${from}:00Z`,
-        To: `${to}:00Z`,
-        States: states,
-        RatePerSecond: Number(rate),
-      };
-      follow((await post<{ RecoveryId: string }>('/api/v1/callbacks/recover', body)).RecoveryId);
+      const { RecoveryId, Matched } = await post<{ RecoveryId: string | null; Matched: number }>(
+        '/api/v1/callbacks/recover',
+        { ...range, DryRun: matched === undefined }, // a dry run has no RecoveryId
+      );
+      if (!RecoveryId) return setCounts({ [asked]: Matched });
+      follow(RecoveryId);
       onClose();
     });
   const toggle = (state: CallbackState, on: boolean) =>
@@ -113,8 +122,13 @@ export function RecoverDialog({ apps, onClose }: { apps: App[]; onClose: () => v
       <ProblemNotice problem={sending.others('From', 'To', 'RatePerSecond')} />
       <div class="row end">
         <Button onClick={onClose}>Cancel</Button>
-        <Button kind="primary" busy={sending.busy} disabled={!states.length} onClick={send}>
-          Resend
+        <Button
+          kind="primary"
+          busy={sending.busy}
+          disabled={!states.length || matched === 0}
+          onClick={send}
+        >
+          {matched === undefined ? 'Count' : `Resend ${count(matched)}`}
         </Button>
       </div>
     </Dialog>
@@ -145,21 +159,15 @@ export function RecoveryProgress({ onProgress }: { onProgress: () => void }) {
   }
   if (!data) return null;
   const gone = data.Purged + data.Erased;
-  if (data.Matched === 0) {
-    return (
-      <Notice title="Nothing to resend">
-        No callback in this range has one of these states.
-        <div class="row">
-          <Button size="small" onClick={() => follow(null)}>
-            Dismiss
-          </Button>
-        </div>
-      </Notice>
-    );
-  }
   return (
     <Card
-      title={data.State === 'done' ? 'Range resent' : 'Resending a range'}
+      title={
+        !data.Matched
+          ? 'Nothing to resend'
+          : data.State === 'done'
+            ? 'Range resent'
+            : 'Resending a range'
+      }
       actions={
         <Button
           size="small"
