@@ -43,6 +43,9 @@ export function count(n: number): string {
   return Decimal.of(n).format();
 }
 
+/** "1 callback", "1,200 callbacks" */
+export const countOf = (n: number, what: string) => `${count(n)} ${what}${n === 1 ? '' : 's'}`;
+
 /** "+12 %"; null where there was nothing to grow from. */
 export function change(now: Decimal | null, then: Decimal | null): string | null {
   if (!now || !then) return null;

@@ -6,13 +6,11 @@ import { query, setQuery } from '../../app/router';
 import type { AccountEndpoints, AllCallbacks, Callback } from '../../lib/types';
 import { Button, Card, Empty, Notice, PageHead, ProblemNotice } from '../../ui/basics';
 import { useSending } from '../../ui/forms';
-import { count } from '../../ui/money';
+import { countOf } from '../../ui/money';
 import { asked, clearFilters, Filters, isFiltered } from './filters';
 import { useLog } from './log';
 import { callbackPage, partnerPage } from './paths';
 import { columnsFor, LogRows } from './rows';
-
-const partners = (n: number) => (n === 1 ? '1 partner' : `${count(n)} partners`);
 
 /** In the address: which group of partners is read; empty for the newest ones. */
 const group = () => query.value.get('after') ?? '';
@@ -20,7 +18,7 @@ const group = () => query.value.get('after') ?? '';
 function Away({ away }: { away: number }) {
   if (!away) return null;
   return (
-    <Notice tone="warn" title={`${partners(away)} could not be read`}>
+    <Notice tone="warn" title={`${countOf(away, 'partner')} could not be read`}>
       Their database is not reachable, so their callbacks are missing here.
     </Notice>
   );
@@ -71,7 +69,10 @@ export function AllCallbacksPage() {
       <Away away={away} />
       <Card
         title="Log"
-        text={last && `${partners(last.PartnersRead)} read${group() && ', not the newest ones'}`}
+        text={
+          last &&
+          `${countOf(last.PartnersRead, 'partner')} read${group() && ', not the newest ones'}`
+        }
         flush
         actions={
           <>

@@ -7,7 +7,7 @@ import { get, post, Problem } from '../../lib/http';
 import type { Callback, CallbackState, List } from '../../lib/types';
 import { Button, Loading, Notice, ProblemNotice } from '../../ui/basics';
 import { useSending } from '../../ui/forms';
-import { count } from '../../ui/money';
+import { count, countOf } from '../../ui/money';
 import { Dialog, say } from '../../ui/overlay';
 import { mostAnswers, resend, type Resent } from './answer';
 import { asked } from './filters';
@@ -118,15 +118,13 @@ async function preview(signal: AbortSignal): Promise<Match> {
   return { matched: Matched, ids: null, more: false };
 }
 
-const callbacks = (n: number) => (n === 1 ? '1 callback' : `${count(n)} callbacks`);
-
 function Preview({ match }: { match: Match }) {
   if (match.matched === 0) return <p>No undelivered callback matches the filters.</p>;
   return (
     <>
       <p>
         <strong>
-          {callbacks(match.matched)} {match.matched === 1 ? 'matches' : 'match'}
+          {countOf(match.matched, 'callback')} {match.matched === 1 ? 'matches' : 'match'}
         </strong>{' '}
         the filters{match.more ? '. These are the newest, and more match' : ''}. RewardId and body
         stay the same, so your server can ignore what it has already credited.

@@ -2,7 +2,7 @@
 // docs/partners/errors.md, beside the sentence that the daemon gives with each attempt.
 import type { Attempt, Callback, CallbackState, RewardType } from '../../lib/types';
 import type { Tone } from '../../ui/basics';
-import { count } from '../../ui/money';
+import { countOf } from '../../ui/money';
 
 export const stateTones: Record<CallbackState, Tone> = {
   pending: 'info',
@@ -122,7 +122,7 @@ export function isHeldBack(callback: Callback, now: Date): boolean {
   return callback.State === 'pending' && !!due && now.getTime() - Date.parse(due) > 5000;
 }
 
-export const attempts = (n: number): string => (n === 1 ? '1 attempt' : `${count(n)} attempts`);
+export const attempts = (n: number): string => countOf(n, 'attempt');
 
 /** Why a dead callback was given up, perhaps without an attempt. */
 export function whyGivenUp({ Reason, AttemptCount }: Callback): string {

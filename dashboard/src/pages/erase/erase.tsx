@@ -7,7 +7,7 @@ import type { Callback, List } from '../../lib/types';
 import { Button, Card, Empty, Facts, Notice, PageHead, ProblemNotice, Time } from '../../ui/basics';
 import { Chosen } from '../../ui/chosen';
 import { Form, TextField, useSending } from '../../ui/forms';
-import { count } from '../../ui/money';
+import { countOf } from '../../ui/money';
 import { Dialog } from '../../ui/overlay';
 
 const listedMost = 500;
@@ -24,8 +24,6 @@ async function look(panelist: string): Promise<Preview> {
   return { panelist, found: await get<List<Callback>>('/api/v1/callbacks', query) };
 }
 
-const callbacks = (n: number) => (n === 1 ? '1 callback' : `${count(n)} callbacks`);
-
 function Found({ Items, Next }: List<Callback>) {
   if (!Items.length)
     return (
@@ -38,13 +36,13 @@ function Found({ Items, Next }: List<Callback>) {
   return (
     <Facts
       items={[
-        ['Found', Next ? `More than ${callbacks(Items.length)}` : callbacks(Items.length)],
+        ['Found', `${Next ? 'More than ' : ''}${countOf(Items.length, 'callback')}`],
         ['Apps', [...new Set(Items.map(one => one.AppId))].sort().join(', ')],
         ['Newest', <Time at={Items[0]!.CreatedAt} />],
         [Next ? `Oldest${some}` : 'Oldest', <Time at={Items.at(-1)!.CreatedAt} />],
         [
           'Not sent yet',
-          unsent ? `${callbacks(unsent)}${some}: not sent once erased` : `None${some}`,
+          unsent ? `${countOf(unsent, 'callback')}${some}: not sent once erased` : `None${some}`,
         ],
       ]}
     />
@@ -144,10 +142,7 @@ function Erased({ events }: { events: number }) {
       </Notice>
     );
   return (
-    <Notice
-      tone="good"
-      title={events === 1 ? '1 event erased.' : `${count(events)} events erased.`}
-    >
+    <Notice tone="good" title={`${countOf(events, 'event')} erased.`}>
       Later events of this panelist are stored again.
     </Notice>
   );

@@ -18,7 +18,7 @@ import {
 } from '../../ui/basics';
 import { useSending } from '../../ui/forms';
 import { EndpointLink, HealthBadge } from '../../ui/health';
-import { count } from '../../ui/money';
+import { count, countOf } from '../../ui/money';
 import { Table } from '../../ui/table';
 
 function failureShare(endpoint: Endpoint): Decimal | null {
@@ -121,8 +121,6 @@ function HealthTable({ health, reload }: HealthProps) {
   );
 }
 
-const endpoints = (n: number) => (n === 1 ? '1 endpoint' : `${count(n)} endpoints`);
-
 /** How many there are, and how many of them are healthy. */
 function Summary({ health }: { health: AccountEndpoints }) {
   const { not_configured: _, unknown, open, ...others } = health.States;
@@ -131,15 +129,18 @@ function Summary({ health }: { health: AccountEndpoints }) {
   return (
     <div class="health-summary">
       {open > 0 && (
-        <Badge tone={unhealthy || unknown ? 'plain' : 'good'}>{endpoints(open)}, healthy</Badge>
+        <Badge tone={unhealthy || unknown ? 'plain' : 'good'}>
+          {countOf(open, 'endpoint')}, healthy
+        </Badge>
       )}{' '}
       {health.More && (
         <span class="quiet">
-          Showing the {count(listed)} worst of {endpoints(unhealthy)} that are not healthy.
+          Showing the {count(listed)} worst of {countOf(unhealthy, 'endpoint')} that are not
+          healthy.
         </span>
       )}
       {unknown > 0 && (
-        <Notice tone="warn" title={`${endpoints(unknown)}: health unknown`}>
+        <Notice tone="warn" title={`${countOf(unknown, 'endpoint')}: health unknown`}>
           The server that delivers to them did not answer. Retrying automatically.
         </Notice>
       )}
