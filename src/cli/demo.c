@@ -50,7 +50,7 @@ static bool start_child(struct demo *d, struct str listen)
     return true;
 }
 
-/* Whether nobody listens there. */
+/* True if nobody listens there. */
 static bool is_free(const struct endpoint *at)
 {
     int error = 0, fd = socket_listen(at, &error);
@@ -59,7 +59,7 @@ static bool is_free(const struct endpoint *at)
     return fd >= 0;
 }
 
-/* Where the daemon listens: as asked for, else the usual port, else any that is free. */
+/* The daemon's address: as requested, otherwise the usual port, otherwise any free one. */
 static struct str choose_listen(const struct settings *s, const struct endpoint *at)
 {
     struct str listen = settings_text(s, OPTION_LISTEN);

@@ -9,9 +9,9 @@
 MUST_CHECK int listener_open(const struct endpoint *at, int inherited_fd, char **ret_why);
 /* Appends the line that says why an address cannot be listened on. */
 void listener_print_fault(struct buf *to, const struct endpoint *at, int error);
-/* From now on connections are refused at once; without this they would wait, unanswered, for as
- * long as attempts under way may take. Those to a socket of the service manager's wait for the next
- * process. To be closed all the same. */
+/* Refuses connections from now on; otherwise they would wait, unanswered, while attempts under way
+ * end. Connections to a service manager's socket wait for the next process. The caller still closes
+ * it. */
 void listener_refuse(int fd, int inherited_fd);
 /* Appends the actual address: the kernel has replaced port 0. */
 void listener_print(struct buf *to, int fd);
