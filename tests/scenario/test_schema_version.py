@@ -37,6 +37,24 @@ def test_a_store_of_an_unknown_version_is_refused_by_one_line(own_daemon):
     assert len(said) == 1 and "use the newer program" in said[0]
 
 
+@pytest.mark.parametrize("pragma,words", [
+    ("user_version=99", "use the newer program"),
+    ("application_id=0", "another program's"),
+    ("user_version=0", "not a store"),
+])
+def test_a_backup_of_what_no_start_takes_is_refused(own_daemon, pragma, words):
+    own_daemon.start()
+    own_daemon.stop()
+    db = sqlite3.connect(own_daemon.directory / "store" / "postbackd.db")
+    db.execute("PRAGMA " + pragma)
+    db.close()
+    copy = own_daemon.directory / "copy.db"
+    done = subprocess.run([BINARY, "backup", "--store", own_daemon.store(), str(copy)], capture_output=True, text=True,
+                          timeout=60)
+    assert done.returncode == 1 and words in done.stderr and done.stderr.count("\n") == 1, done
+    assert not copy.exists()
+
+
 def test_no_store_is_made(tmp_path):
     status, _, why = migrate("sqlite:%s" % tmp_path)
     assert status == 1 and "there is no store" in why

@@ -16,6 +16,7 @@
 
 #include "store/sqlite/recover.h"
 #include "store/sqlite/schema.h"
+#include "store/sqlite/sqlite_migrate.h"
 #include "store/sqlite/store_identity.h"
 #include "store/sqlite/sync_slicing_vfs.h"
 
@@ -69,14 +70,19 @@ static bool open_source(struct backup *b, const char *directory, char **ret_why)
     (void)sqlite3_file_control(q->db, "main", VFS_CHECK_READS, b->damaged);
     schema_configure(q, false, SCHEMA_CACHE_KIB_READER);
     sql_exec(q, "BEGIN");
-    int64_t version = sql_get_int(q, "PRAGMA user_version", -1);
+    int version = (int)sql_get_int(q, "PRAGMA user_version", -1);
     if (sql_failed(q))
         return backup_failed(q, "the store cannot be read", ret_why);
-    if (version == SCHEMA_VERSION)
-        return true;
-    *ret_why = xprintf("the store has schema version %lld, not %d: start this postbackd on it once",
-                       (long long)version, SCHEMA_VERSION);
-    return false;
+    if (!migrate_is_known(q, version, SCHEMA_VERSION, ret_why))
+        return false;
+    if (version == 0)
+        *ret_why =
+            xstrdup("postbackd.db has no tables: it is not a store, or no start on it ended");
+    else if (version < SCHEMA_VERSION)
+        *ret_why =
+            xprintf("the store has schema version %d, not %d: start this postbackd on it once",
+                    version, SCHEMA_VERSION);
+    return version == SCHEMA_VERSION;
 }
 
 static bool copy_pages(struct backup *b, char **ret_why)

@@ -9,7 +9,7 @@
 #include "store/sqlite/schema.h"
 #include "store/store_open.h"
 
-static bool is_known(struct sql *q, int made, int known, char **ret_why)
+bool migrate_is_known(struct sql *q, int made, int known, char **ret_why)
 {
     int64_t application = sql_get_int(q, "PRAGMA application_id", 0);
     if (made > known)
@@ -17,8 +17,8 @@ static bool is_known(struct sql *q, int made, int known, char **ret_why)
                            " use the newer program that made it",
                            made, known);
     else if (made > 0 && application != SCHEMA_APPLICATION_ID)
-        *ret_why = xprintf("postbackd.db has application_id %lld, not %d: it is another program's:"
-                           " move it away",
+        *ret_why = xprintf("postbackd.db has application_id %lld, not %d: it is another program's,"
+                           " or an unreleased postbackd's: move it away",
                            (long long)application, SCHEMA_APPLICATION_ID);
     else
         return true;
@@ -28,7 +28,7 @@ static bool is_known(struct sql *q, int made, int known, char **ret_why)
 bool migrate(struct sql *q, const struct migration *to, char **ret_why)
 {
     int made = (int)sql_get_int(q, "PRAGMA user_version", -1);
-    if (!sql_failed(q) && !is_known(q, made, to->count, ret_why))
+    if (!sql_failed(q) && !migrate_is_known(q, made, to->count, ret_why))
         return false;
     for (int version = made + 1; version <= to->count && !sql_failed(q); version++) {
         sql_exec(q, "BEGIN IMMEDIATE");
@@ -60,7 +60,7 @@ bool sqlite_store_version(const char *directory, int *ret_version, char **ret_wh
         if (!good)
             *ret_why = xstrdup(q.why);
         else
-            good = is_known(&q, *ret_version, SCHEMA_VERSION, ret_why);
+            good = migrate_is_known(&q, *ret_version, SCHEMA_VERSION, ret_why);
     }
     sql_close(&q);
     buf_free(&path);

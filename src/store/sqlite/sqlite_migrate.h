@@ -10,6 +10,9 @@ struct migration {
     int count;
 };
 
+/* False: the database, of version `made`, is a newer program's or another program's; *ret_why is a
+ * sentence. known: the last version of this program. A database without tables is known. */
+MUST_CHECK bool migrate_is_known(struct sql *q, int made, int known, char **ret_why);
 /* Runs the missing steps. False: the database has steps that this program does not know, or SQLite
  * failed; *ret_why is a sentence. Closing the connection rolls the failed step back; earlier steps
  * stay. */
