@@ -5,8 +5,8 @@
 #include <stddef.h>
 
 /* Call it once, before threads start. Large allocations are mapped separately, so that free() gives
- * them back to the system (glibc would raise that threshold by itself). Threads share a few
- * heaps. */
+ * them back to the system (glibc would raise that threshold by itself, and keep the memory of a
+ * burst). The few threads that allocate share a few heaps. */
 void alloc_configure(void);
 
 /* Bytes in use, and bytes that the allocator keeps although they are free. */

@@ -59,7 +59,7 @@ static inline void buf_add_hex(struct buf *b, const void *bytes, size_t n)
     b->n += 2 * n;
 }
 void buf_add_int(struct buf *b, int64_t v); /* decimal */
-/* A name of a list "a, b, c" that has a buffer of its own. */
+/* Appends a name to a list such as "a, b, c". The buffer has only the list. */
 static inline void buf_add_name(struct buf *list, struct str name)
 {
     buf_add_c(list, list->n ? ", " : "");

@@ -13,7 +13,7 @@
 #define LIMIT_EVENTS_PER_REQUEST 10000
 #define LIMIT_REQUEST_BODY_BYTES (8 << 20)
 #define LIMIT_JSON_DEPTH 16
-#define LIMIT_JSON_DEPTH_OF_ANSWER 128 /* of a receiver's answer */
+#define LIMIT_JSON_DEPTH_OF_ANSWER 128 /* of receivers' answers, kept up to 4 KiB */
 #define LIMIT_JSON_VALUES 320000       /* twice the values of 10,000 events: 400 beyond */
 
 /* Fields of events: `out_of_range` or `invalid` beyond. */

@@ -2,8 +2,8 @@
  *
  *     log_info("listening", LOG_STR("address", addr), LOG_INT("port", port));
  *
- * Any thread; a line is one write(2) of at most PIPE_BUF bytes. A line that cannot be written at
- * once is lost and counted. Never pass a secret, a key or a URL with userinfo. */
+ * Any thread; a line is one write(2) of at most PIPE_BUF bytes. A line that cannot be written
+ * soon is lost and counted. Never pass a secret, a key or a URL with userinfo. */
 #pragma once
 
 #include "base/str.h"

@@ -1,6 +1,7 @@
 /* Turns between owners of waiting work, without a list of owners. The owner whose number follows
- * that of the owner served last is served next, with its oldest work. So an owner with a thousand
- * waiting items delays another owner by only one of them. */
+ * that of the owner served last is served next, with its oldest work; after the highest number the
+ * lowest one follows. So an owner with a thousand waiting items delays another owner by only one of
+ * them. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,5 +1,5 @@
-/* Waits on the own thread for something asynchronous: an executor whose tasks wake the waiter. For
- * threads that may block (control, main, start-up), never for a loop. */
+/* Waits on the calling thread for something asynchronous: an executor whose tasks wake the waiter.
+ * For threads that may block (control, main, start-up), never for a loop. */
 #pragma once
 
 #include "base/check.h"

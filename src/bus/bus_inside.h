@@ -47,10 +47,10 @@ void broker_link_leave(rd_kafka_t *consumer, struct env *env);
 
 /* --- dead letters ----------------------------------------------------------------------------- */
 
-/* One event, or one unreadable message; all memory is the group's. */
 /* What is left out of a letter that is too large. */
 enum letter_cut { LETTER_WHOLE, LETTER_NO_VALUE, LETTER_BARE };
 
+/* One event, or one unreadable message; all memory is the group's. */
 struct letter {
     const rd_kafka_message_t *of;
     struct str value;               /* absent: the message has none, or it is too large */

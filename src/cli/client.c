@@ -26,7 +26,7 @@ struct client_session {
     size_t keep_most;
     bool is_of_url;       /* it was opened for --url and --ca-file */
     bool has_answered;    /* the server has answered at least once */
-    bool has_failed_cert; /* at the last request, because its certificate is not trusted */
+    bool has_failed_cert; /* the last request failed: the certificate is not trusted */
 };
 
 struct client_session *client_open(struct str base_url, struct str key)

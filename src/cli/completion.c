@@ -73,7 +73,8 @@ static void print_bash(struct buf *to)
 
 /* ---- zsh: words with their help */
 
-/* Quotes for single quotes and, in a specification, for brackets and colons. */
+/* Escapes text that stands within single quotes, and in a specification of an option within
+ * brackets or between colons. */
 static void add_quoted(struct buf *to, const char *text)
 {
     for (const char *p = text; *p; p++) {

@@ -171,8 +171,8 @@ MUST_CHECK bool settings_reread(const struct settings *first, struct settings *n
                                 struct str *ret_why);
 /* True if both have the same value, given or by default. */
 bool settings_same(const struct settings *a, const struct settings *b, enum option_id id);
-/* Overwrites the values of secret options: /proc/PID/environ shows a process's environment for as
- * long as it runs. */
+/* Overwrites the values of secret options, read or not: /proc/PID/environ shows a process's
+ * environment for as long as it runs. */
 void settings_wipe_environment(char **environment);
 /* Logs a warning for each unknown POSTBACKD_* variable, and for keys in a config file that others
  * may read. Call it after the log is configured. */
@@ -187,7 +187,7 @@ void settings_print_place(struct buf *to, const struct settings *s, enum option_
 /* A whole number of [least, most]; false with *ret_why. */
 MUST_CHECK bool settings_int(struct settings *s, enum option_id id, int64_t least, int64_t most,
                              int64_t *ret, struct str *ret_why);
-/* --listen, as each command that has it reads it; false with *ret_why. */
+/* Reads --listen, in all commands that have it. False: *ret_why is one clear line. */
 MUST_CHECK bool settings_listen(struct settings *s, struct endpoint *ret, struct str *ret_why);
 
 /* Reads the text of a file like settings_read; also for the fuzzer. */

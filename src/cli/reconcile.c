@@ -18,8 +18,8 @@ struct reconciling {
     struct client_session *client;
     struct records records;
     struct str day, partner;
-    bool fetch; /* missing rewards go to stdout as NDJSON, */
-    FILE *said; /* and findings to the other stream */
+    bool fetch; /* missing rewards go to stdout as NDJSON */
+    FILE *said; /* the stream of the findings: stdout, or stderr with `fetch` */
     long rewards, missing, doubled, different, unknown;
 };
 

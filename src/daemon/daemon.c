@@ -447,8 +447,9 @@ static void stop_server_on_loop(struct task *task)
     listener_refuse(thread->daemon->listen_fd, thread->daemon->options.inherited_fd);
 }
 
-/* No attempt starts while the last requests are answered, so the longest request bounds the time.
- * False: the store failed meanwhile, so outcomes may not be durable. */
+/* Attempts and requests under way end at the same time, and no attempt starts meanwhile: so the
+ * longest one of them bounds the time. False: the store failed meanwhile, so outcomes may not be
+ * durable. */
 static bool stop_in_order(struct daemon *d)
 {
     watch_free(d->watch);

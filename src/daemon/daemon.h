@@ -17,7 +17,7 @@ struct daemon;
 
 struct daemon_options {
     struct endpoint listen;
-    int inherited_fd; /* used instead: an open listening socket, then the daemon's; 0: none */
+    int inherited_fd; /* used instead: a listening socket, which the daemon then owns; 0: none */
     const char *tls_cert_file, *tls_key_file; /* both or none */
     const char *store_uri; /* postgresql://...; NULL: SQLite in store_directory */
     const char *store_directory;
@@ -59,7 +59,7 @@ struct daemon_options {
     int64_t waiting_most;
     const char *version;
     /* Called at SIGHUP on the main thread: reads the options again and calls daemon_reload. NULL:
-     * the options stay. */
+     * the same options are used again, with the present content of their files. */
     void (*reload)(void *context, struct daemon *daemon);
     void *reload_context;
 };

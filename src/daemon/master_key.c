@@ -1,6 +1,6 @@
-/* The key that encrypts Callback Secrets. If none is given, one is made in the store's directory,
- * readable only by its owner. That protects copies of the database, but not the machine, so each
- * start with such a key warns. */
+/* The key that encrypts Callback Secrets. If none is given, one is made once in the store's
+ * directory, readable only by its owner. That protects copies of the database, but not the machine,
+ * so each start with such a key warns. */
 #include "daemon/master_key.h"
 
 #include "base/alloc.h"

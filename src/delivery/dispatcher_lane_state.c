@@ -81,7 +81,7 @@ void dispatcher_note_forgotten(struct dispatcher *d, const struct lane *lane)
     enum lane_state before = lane->reported.state;
     if (before != LANE_STATE_PAUSED && before != LANE_STATE_SUSPENDED &&
         before != LANE_STATE_HOST_DOWN)
-        return; /* the others are those of its settings, and last */
+        return; /* open, or a state that the settings cause, which stays */
     struct app *app = directory_app_by_no(d->delivery->options.directory, lane_app_no(lane->no));
     if (!app)
         return;

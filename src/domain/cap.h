@@ -15,8 +15,8 @@ struct payments {
     size_t count;
 };
 
-/* This many payments are enough to decide: the 24 h before or after the event then have as many as
- * the cap. */
+/* Any payments of this number are enough to decide: either the 24 h up to the event or those from
+ * it on then have at least as many as the cap. */
 static inline size_t cap_payments_most(uint32_t cap)
 {
     return (size_t)cap * 2;

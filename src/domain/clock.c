@@ -107,7 +107,7 @@ static bool civil_valid(struct civil c)
     return c.month >= 1 && c.month <= 12 && c.day >= 1 && c.day <= days_in_month(c.year, c.month);
 }
 
-/* hh:mm:ss in milliseconds. A leap second is the first second of the next minute. */
+/* hh:mm:ss in milliseconds. Counts a leap second as the first second of the next minute. */
 static int64_t scan_time(struct scan *s)
 {
     int hour = scan_digits(s, 2);
@@ -163,7 +163,7 @@ bool clock_parse_rfc3339(struct str text, int64_t *ret_ms)
     if (!s.good || s.at != s.end || !civil_valid(date))
         return false;
     ms += days_of_civil(date) * DAY_MS;
-    /* RFC 3339, section 5.7: they are at the end of a UTC day, to which they belong */
+    /* RFC 3339, section 5.7: a leap second ends a UTC day, and belongs to it */
     if (s.is_leap_second && ms % DAY_MS != 0)
         return false;
     ms += s.is_leap_second ? -1 : fraction_ms;

@@ -1,4 +1,5 @@
-/* Times as text and days. All UTC; the proleptic Gregorian calendar, no leap seconds. */
+/* Times as text and days. All UTC; the proleptic Gregorian calendar; times in milliseconds count no
+ * leap seconds. */
 #pragma once
 
 #include "base/buf.h"
@@ -7,7 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* RFC 3339; the offset is required; truncated (not rounded) to milliseconds. ":60" is refused. */
+/* RFC 3339; the offset is required; truncated (not rounded) to milliseconds. A leap second (":60",
+ * only at the end of a UTC day, section 5.7) is the last millisecond of its day. */
 MUST_CHECK bool clock_parse_rfc3339(struct str text, int64_t *ret_ms);
 void clock_print(struct buf *to, int64_t ms); /* YYYY-MM-DDThh:mm:ss.sssZ */
 

@@ -5,8 +5,8 @@
  * TCP's silly windows (RFC 9293, section 3.8.6.2.1). So bytes that the windows allow wait unless
  * they are the whole rest, HTTP2_PIECE_BYTES, or half of a stream's initial window. They wait for
  * at most LIMIT_WINDOW_WAIT_MS, because some clients enlarge a window only when it is used up.
- * Afterwards pieces of that size do not wait, until the windows allow HTTP2_PIECE_BYTES; after
- * three waits in vain nothing of the connection waits. */
+ * After a wait in vain, pieces as small as the windows allowed then are sent at once, until the
+ * windows allow HTTP2_PIECE_BYTES; after three waits in vain nothing of the connection waits. */
 #include "http/http2_session.h"
 
 #include "http/http2.h"

@@ -19,7 +19,7 @@ struct http2 {
     int64_t unknown_bytes;      /* of frames that nghttp2 ignores */
     int64_t window_updates_due; /* caused by our DATA frames: they cost no credit */
     int waits_in_vain;
-    size_t piece_least_bytes; /* least size of a piece for a small window, see http2_answer.c */
+    size_t piece_least_bytes; /* if the windows allow as many, they do not wait: http2_answer.c */
     bool leaving, flooded;
     bool held_up;             /* see http2_is_held_up */
     struct timer flush_timer; /* also for answers that wait for more window */
@@ -29,7 +29,7 @@ struct http2 {
     struct buf cookie; /* its parts, joined (RFC 9113, section 8.2.3) */
 };
 
-/* NULL: there is none, or it has ended. */
+/* NULL: there is none, or either side has ended it. */
 struct conn *http2_stream_of(struct http2 *h, int32_t id);
 /* Has queued frames written: by the caller of nghttp2, or in the next tick. */
 void http2_wake(struct http2 *h);

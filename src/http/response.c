@@ -119,7 +119,8 @@ void response_choose_id(struct conn *c)
  * somebody else's. */
 #define STRICT_TRANSPORT "Strict-Transport-Security: max-age=31536000\r\n"
 
-/* Adds everything before Content-Length or Transfer-Encoding, and the empty line. */
+/* Adds the head without Content-Length or Transfer-Encoding and without the empty line, which the
+ * caller adds. */
 static void add_head(struct conn *c, int status, const char *content_type, struct str id,
                      struct str extra)
 {

@@ -351,6 +351,17 @@ void job_withhold(struct job *job)
     job_set_phase(job, JOB_SETTLED);
 }
 
+/* True for "scheme://..." (RFC 3986, section 3.1). The query of a relative Location may have a URL,
+ * too. */
+static bool has_scheme(struct str location)
+{
+    size_t n = 0;
+    while (n < location.n &&
+           (char_is_letter_or_digit(location.p[n]) || char_in(location.p[n], "+-.")))
+        n++;
+    return n > 0 && str_has_prefix((struct str){location.p + n, location.n - n}, "://");
+}
+
 static void settle_redirect(struct job *job, int status)
 {
     struct str location = header_value(buf_str(&job->x->response_headers), "Location");
@@ -369,12 +380,11 @@ static void settle_redirect(struct job *job, int status)
                    status);
         return;
     }
-    bool has_scheme = memmem(location.p, location.n, "://", 3) != NULL;
     if (str_has_prefix(location, "//"))
         buf_add_c(&target, job->x->url->https ? "https:" : "http:");
     else if (location.p[0] == '/')
         url_print_destination(&target, job->x->url);
-    bool is_url = has_scheme || target.n > 0;
+    bool is_url = has_scheme(location) || target.n > 0;
     url_print_text_masked(&target, location);
     job_settle(job, ATTEMPT_REDIRECT,
                "Answered %d: redirects are not followed, configure %s instead: %s", status,

@@ -44,8 +44,8 @@ static void write_on(struct tunnel *t)
         loop_watch(t->loop, &t->io, IO_READ);
 }
 
-/* Of the final one, before its empty line; NULL: it is not whole. Drops interim ones (RFC 9110,
- * section 15.2). */
+/* The end of the final reply's last line; NULL: its head is not complete yet. Drops interim replies
+ * (1xx; RFC 9110, section 15.2). */
 static const char *end_of_reply(struct tunnel *t)
 {
     const char *end;

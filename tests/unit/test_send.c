@@ -456,8 +456,8 @@ static void redirects_are_not_followed(void)
     CHECK(post_says("/other"));
     answered("HTTP/1.1 307 Go\r\nLocation: //other.test/x\r\nContent-Length: 0\r\n\r\n", 5000);
     CHECK(post_says("this URL instead: http://other.test/x"));
-    answered("HTTP/1.1 307 Moved\r\nLocation: ../y?z=1\r\nContent-Length: 0\r\n\r\n", 5000);
-    CHECK(post_says("the URL that this leads to from the current one instead: ../y?z=1"));
+    answered("HTTP/1.1 307 Moved\r\nLocation: ../y?z=a://b\r\nContent-Length: 0\r\n\r\n", 5000);
+    CHECK(post_says("the URL that this leads to from the current one instead: ../y?z=a://b"));
     answered("HTTP/1.1 302 Found\r\nContent-Length: 0\r\n\r\n", 5000);
     CHECK_EQ_INT(post.x.class, ATTEMPT_REDIRECT);
     CHECK(post_says("without a Location"));
