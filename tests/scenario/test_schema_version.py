@@ -39,6 +39,7 @@ def test_a_store_of_an_unknown_version_is_refused_by_one_line(own_daemon):
 
 @pytest.mark.parametrize("pragma,words", [
     ("user_version=99", "use the newer program"),
+    ("user_version=-1", "another program's"),
     ("application_id=0", "another program's"),
     ("user_version=0", "not a store"),
 ])

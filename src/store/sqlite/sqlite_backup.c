@@ -40,8 +40,8 @@ static bool backup_failed(const struct sql *q, const char *what, char **ret_why)
     return false;
 }
 
-/* SQLite and the journal open the store's files for writing, too. Their own words for a failure
- * name some inner file, and no way out. */
+/* SQLite and the journal open the store's files for writing, too. Their own messages would name an
+ * inner file, and not what to do. */
 static bool check_access(const char *path, char **ret_why)
 {
     if (access(path, R_OK | W_OK) == 0)
@@ -77,7 +77,8 @@ static bool open_source(struct backup *b, const char *directory, char **ret_why)
         return false;
     if (version == 0)
         *ret_why =
-            xstrdup("postbackd.db has no tables: it is not a store, or no start on it ended");
+            xstrdup("postbackd.db has schema version 0: it is not a store, or its first start"
+                    " did not finish");
     else if (version < SCHEMA_VERSION)
         *ret_why =
             xprintf("the store has schema version %d, not %d: start this postbackd on it once",

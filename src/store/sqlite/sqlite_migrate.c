@@ -16,6 +16,10 @@ bool migrate_is_known(struct sql *q, int made, int known, char **ret_why)
         *ret_why = xprintf("postbackd.db has schema version %d, this postbackd knows up to %d:"
                            " use the newer program that made it",
                            made, known);
+    else if (made < 0)
+        *ret_why = xprintf("postbackd.db has schema version %d, which no postbackd writes: it is"
+                           " another program's, or damaged: move it away",
+                           made);
     else if (made > 0 && application != SCHEMA_APPLICATION_ID)
         *ret_why = xprintf("postbackd.db has application_id %lld, not %d: it is another program's,"
                            " or an unreleased postbackd's: move it away",

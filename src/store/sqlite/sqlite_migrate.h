@@ -11,7 +11,8 @@ struct migration {
 };
 
 /* False: the database, of version `made`, is a newer program's or another program's; *ret_why is a
- * sentence. known: the last version of this program. A database without tables is known. */
+ * sentence. known: the last version of this program. Version 0 is known: SQLite gives it to a new
+ * database. */
 MUST_CHECK bool migrate_is_known(struct sql *q, int made, int known, char **ret_why);
 /* Runs the missing steps. False: the database has steps that this program does not know, or SQLite
  * failed; *ret_why is a sentence. Closing the connection rolls the failed step back; earlier steps
