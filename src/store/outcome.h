@@ -27,10 +27,10 @@ void attempt_erase(struct attempt *a);
 /* Copies the attempt's texts into the arena. */
 void attempt_keep(struct attempt *a, struct arena *arena);
 
-/* Of a callback whose row presumes delivery (postgresql/pg_row.h): what that row says, so
+/* Of a callback whose event's row presumes delivery (postgresql/pg_row.h): what that row says, so
  * that its first delivery is recorded without reading it. */
 struct outcome_presumed {
-    int64_t due_ms; /* as in struct callback; 0: the row does not, and the rest is 0 */
+    int64_t due_ms; /* as in struct callback; 0: it presumes nothing, the rest is 0 */
     enum event_type type;
     bool is_test;
     int64_t occurred_ms, accepted_ms, revenue_micros, reward_micros;

@@ -9,7 +9,9 @@ enum store_status {
     STORE_NOT_FOUND, /* reads and changes of one object: it does not exist */
     STORE_PURGED,    /* resends: retention has deleted the callback's body */
     STORE_ERASED,    /* resends: the body was erased with its panelist */
-    STORE_FOREIGN,   /* lists: the position is of other events (callback_list.after_accepted_ms) */
+    /* lists: the position belongs to an event that is lost since an older backup was restored
+     * (callback_list.after_accepted_ms) */
+    STORE_FOREIGN,
     /* events of several clusters: some clusters recorded theirs, others refused them for good */
     STORE_PARTLY,
     /* the change was decided by objects that another process has changed since: see object_feed */

@@ -389,9 +389,9 @@ struct callback_list {
     enum list_order order;
     /* position: only events after this one, in `order`; 0: from the start */
     uint64_t after_event_no;
-    /* When that event was accepted, for lists of which the oldest come first; 0: unknown, nothing
-     * is compared. If another event has the number, or none has it though later ones are listed, an
-     * older backup was restored since: the list is STORE_FOREIGN, as it would skip events. */
+    /* When that event was accepted, for LIST_OLDEST_FIRST; 0: unknown, nothing is compared. If
+     * another event has the number, or none has it although later ones are listed, an older backup
+     * was restored since: the list is STORE_FOREIGN, because it would skip events. */
     int64_t after_accepted_ms;
     uint32_t limit;
     enum store_status status;

@@ -87,7 +87,7 @@ static enum store_status status_behind(struct subject *s, uint64_t event_no, int
     return l.status;
 }
 
-/* As for somebody who has read on before an older backup was restored. */
+/* As for a reader whose place was given out before an older backup was restored. */
 static void check_lists_behind_a_place(struct subject *s)
 {
     struct event first = row_of(s, ACCOUNT_A, "r-1").event,
@@ -97,12 +97,12 @@ static void check_lists_behind_a_place(struct subject *s)
     CHECK_EQ_INT(status_behind(s, last.event_no, last.accepted_ms), STORE_OK);
     CHECK_EQ_INT(status_behind(s, first.event_no, first.accepted_ms - 1), STORE_FOREIGN);
     CHECK_EQ_INT(status_behind(s, last.event_no, last.accepted_ms + 1), STORE_FOREIGN);
-    /* no such event yet: it is not told from one that a replica does not have yet */
+    /* no such event yet: it cannot be told from one that a replica does not have yet */
     CHECK_EQ_INT(status_behind(s, last.event_no + 1, last.accepted_ms), STORE_OK);
-    CHECK_EQ_INT(status_behind(s, 0, 1), STORE_FOREIGN); /* nor will there be */
+    CHECK_EQ_INT(status_behind(s, 0, 1), STORE_FOREIGN); /* no event ever has it */
 }
 
-/* Those that owe no callback as well. */
+/* Also events that owe no callback. */
 static void check_lists_of_all_events(struct subject *s)
 {
     struct callback_list all = {.all_events = true, .order = LIST_OLDEST_FIRST}, l = all;
@@ -160,6 +160,7 @@ static void lists_and_filters(struct subject *s)
     }
 }
 
+/* The asker says which callbacks are being tried; this matters only for those that are pending. */
 static void lists_show_what_is_being_tried(struct subject *s)
 {
     char id[8];

@@ -265,7 +265,6 @@ static void parts_go_with_resends_and_erasures(struct subject *s)
     CHECK_CSTR(subject_objects(s, OBJECT_AUDIT, "a.", "a/", 9), "a.2=erased;a.1=resent;");
 }
 
-/* What is being tried is the asker's to say; it is of use for what is pending only. */
 static void erasing_leaves_the_money(struct subject *s)
 {
     submit_traffic(s);

@@ -82,8 +82,9 @@ struct intake_batch *subject_make_batch(struct subject *s, const struct candidat
 void free_batch(struct intake_batch *batch);
 /* The store must accept it. */
 void accept_at(struct subject *s, struct candidate c, int64_t occurred_ms, int64_t received_ms);
-/* Of each second event whose row presumes delivery the outcome says so, as if the callback that the
- * sink was given had been sent; of the others it does not, so that the store reads the row. */
+/* If an event's row presumes delivery, its outcome says so for odd event numbers, as if the
+ * callback that the sink was given had been sent. For even ones it does not, so that the store
+ * reads the row. */
 enum store_status subject_record(struct subject *s, const struct outcome *items, size_t count);
 void subject_page(struct subject *s, struct due_page *page); /* the caller drops page->items */
 void subject_start_page(struct subject *s, struct due_page *page);  /* subject_wait its done */

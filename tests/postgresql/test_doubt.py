@@ -194,7 +194,7 @@ class Cutter(NamesProxy):
 
 
 def test_an_audit_entry_whose_commit_is_under_way_is_not_called_not_stored(database, tmp_path, receiver):
-    """The database refuses it when it is repeated, so it is only looked for: not before that commit has ended."""
+    """The database refuses to store it again, so the daemon only looks for it, once that commit has ended."""
     proxy, doubt = Cutter(database), Doubt(database)
     daemon = DatabaseDaemon(tmp_path, proxy.uri)
     try:

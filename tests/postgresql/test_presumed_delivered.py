@@ -1,7 +1,7 @@
 """Rows of `event` that presume delivery: an outcome of a first attempt that delivers takes the row of
-`waiting` and leaves the event alone. Whatever else happens to such a callback meets it at that row.
+`waiting` and leaves the event alone. Any other change of such a callback must lock that row, too.
 
-A session of the test's holds the row of `waiting`, so that both sides stand before it."""
+The test's own session locks the row of `waiting`, so that both transactions wait for it."""
 import threading
 import time
 

@@ -41,8 +41,9 @@ static int ask_made(struct postgresql_store *s, struct pg *pg)
     return pg_query(pg, "SELECT EXISTS(SELECT FROM object_log WHERE revision=$1 AND node=$2)");
 }
 
-/* A change that the log leaves out locks it, too, though it has no revision: so a try in doubt is
- * over before it is looked for, and who finds it has a lock to commit. */
+/* A change that does not go into the log locks it, too. So an earlier try whose commit is in doubt
+ * has ended before this one looks for it. If it is found, the lock makes the server write WAL, so
+ * that this commit waits for a standby. */
 static enum pg_fate begin_unlogged(struct postgresql_store *s, struct pg *pg,
                                    const struct object_change *change, bool *ret_made)
 {

@@ -1,5 +1,5 @@
-/* Decides one group of events: the state of that, which intake_lookups.c and intake_write.c share.
- */
+/* The state of deciding one group of events: pg_intake.c decides, intake_lookups.c looks things up,
+ * intake_write.c writes. */
 #pragma once
 
 #include "domain/cap.h"

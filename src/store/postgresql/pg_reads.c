@@ -407,7 +407,8 @@ static enum pg_fate search_places(struct pg *pg, struct callback_list *l,
     return fate;
 }
 
-/* In the snapshot of the list. */
+/* Sets the list's status (callback_list.after_accepted_ms). Runs after the rows are listed, in the
+ * same snapshot. */
 static enum pg_fate check_place(struct pg *pg, struct callback_list *l)
 {
     l->status = STORE_OK;

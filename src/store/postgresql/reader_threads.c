@@ -42,7 +42,7 @@ static pg_work work_of(enum request_kind kind)
     }
 }
 
-/* What the read itself has found, where it may be something else than rows. */
+/* The status that a successful read has set itself, if its kind of request has one. */
 static enum store_status status_found(const struct request *r)
 {
     switch (r->kind) {

@@ -1,6 +1,9 @@
 /* Applies whole memtables to SQLite: one transaction each, which writes every B-tree in key order
  * and stores the journal's position, so that a replay applies each group exactly once. Used by the
- * applier thread, by recovery and by the backup. */
+ * applier thread, by recovery and by the backup.
+ *
+ * Each step has a header, with its private state: its statements, and what it collects before they
+ * run. */
 #pragma once
 
 #include "store/books.h"

@@ -1,4 +1,4 @@
-/* The slots of open days. */
+/* The intraday slots: a quarter of an hour of an account's day each. */
 #pragma once
 
 #include "store/intraday.h"

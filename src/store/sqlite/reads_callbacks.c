@@ -198,9 +198,9 @@ static bool add_found(struct event_lookup *l, struct callback_list *list, const 
     return more;
 }
 
-/* Finds rows by app, type or state, or a panelist's in one set (NULL: none is meant). Some may be
- * left out because of their time of acceptance, or because they are being delivered: then the
- * search goes on. */
+/* Finds rows by app, type or state; if `of` is not NULL, a panelist's rows in one set instead. Some
+ * may be left out because of their time of acceptance, or because they are being delivered: then
+ * the search goes on. */
 static bool list_by_search(struct event_lookup *l, struct callback_list *list, struct range range,
                            struct panelist_query *of)
 {
@@ -378,7 +378,8 @@ static enum store_status list_rows(struct event_lookup *l, const struct hash_sec
     return STORE_OK;
 }
 
-/* Called when the rows are listed: where a later event is visible, this one is, too. */
+/* Called after the rows are listed, in the same transaction: if later events are listed, an event
+ * that has this number is visible, too. */
 static bool is_foreign(struct event_lookup *l, const struct callback_list *list)
 {
     if (!list->after_accepted_ms || list->after_event_no > EVENT_NO_LAST)

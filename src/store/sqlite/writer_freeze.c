@@ -10,7 +10,8 @@
  * hundreds of suspended lanes that page for their next attempt would otherwise have it applied many
  * times a second. */
 #define PAGE_PATIENCE_MS 250
-/* A memtable of so many entries is kept for reuse, until the writer has been idle for a while. */
+/* A memtable of so many entries is kept for reuse, until the writer has been idle for
+ * SPARE_MEMTABLE_MS (writer_thread.c). */
 #define SPARE_MEMTABLE_ENTRIES (LIMIT_MEMTABLE_EVENTS / 8)
 
 /* True if intake has to wait for the next memtable. */

@@ -3,8 +3,8 @@
 
 #include "store/sqlite/sqlite_store.h"
 
-/* Decides the batch's items from r->decided on. True: all are decided; false: the
- * group is full. */
+/* Decides the batch's items from r->decided on. True: all are decided; false: the group is
+ * full. */
 MUST_CHECK bool writer_intake(struct sqlite_store *s, struct request *r);
 /* True if the journal has room, without waiting, for the part of the batch that goes into this
  * group. */
