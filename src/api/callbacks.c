@@ -102,7 +102,7 @@ static void print_next(struct callbacks_request *l)
 {
     bool endless = l->list.order == LIST_OLDEST_FIRST && !l->is_range;
     bool more = endless || l->full || l->list.more || has_next_day(l);
-    struct day_place place = {l->list.day, l->last.event_no};
+    struct day_place place = {l->list.day, l->last};
     struct buf next = {0};
     if (l->is_range)
         day_cursor_print(&next, l->c->account_no, &place);
@@ -315,7 +315,8 @@ static void parameter_place(struct call *c, struct callbacks_request *l)
     if (day_cursor_parse(text, c->account_no, &place) && place.day >= l->list.day &&
         place.day <= l->last_day) {
         l->list.day = place.day;
-        l->list.after_event_no = place.event_no;
+        l->list.after_event_no = place.in_day.event_no;
+        l->list.after_accepted_ms = place.in_day.accepted_ms;
     } else {
         problem_add(&c->problems, STR("after"), "invalid",
                     "The Next of an earlier answer about the same range, as it was given.");

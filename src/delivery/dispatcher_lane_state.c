@@ -79,9 +79,9 @@ void dispatcher_note_success(struct dispatcher *d, struct lane *lane)
 void dispatcher_note_forgotten(struct dispatcher *d, const struct lane *lane)
 {
     enum lane_state before = lane->reported.state;
-    if (before != LANE_STATE_PAUSED && before != LANE_STATE_SUSPENDED &&
-        before != LANE_STATE_HOST_DOWN)
-        return; /* open, or a state that the settings cause, which stays */
+    /* Others are open, or outlast the lane: the host's state, and what the settings cause. */
+    if (before != LANE_STATE_PAUSED && before != LANE_STATE_SUSPENDED)
+        return;
     struct app *app = directory_app_by_no(d->delivery->options.directory, lane_app_no(lane->no));
     if (!app)
         return;

@@ -80,6 +80,7 @@ struct dns {
     struct timer check;    /* set while look-ups are under way */
     bool checking;         /* the check is under way */
     int64_t heard_mono_ms; /* the last answer of any kind to any question */
+    bool hearing;          /* c-ares is reading an answer */
 };
 
 /* ---- the cache */
@@ -201,7 +202,7 @@ static bool ends_early(const struct dns_name *name, int ares_status)
 {
     int64_t took_ms = loop_mono_ms(name->dns->loop) - name->asked_mono_ms;
     return (ares_status == ARES_ECONNREFUSED || ares_status == ARES_ETIMEOUT) &&
-           !is_silence(name, ares_status) && took_ms < DNS_AGAIN_WITHIN_MS;
+           !name->dns->hearing && !is_silence(name, ares_status) && took_ms < DNS_AGAIN_WITHIN_MS;
 }
 
 static void on_answer(void *arg, int ares_status, int timeouts, struct ares_addrinfo *found)
@@ -283,10 +284,13 @@ static void on_socket(struct io *io, int events)
     struct dns_socket *socket = CONTAINER_OF(io, struct dns_socket, io);
     int bytes = 0;
     /* An answer of any kind. A reported error has no bytes, and c-ares must still find it. */
-    if (ioctl(io->fd, FIONREAD, &bytes) == 0 && bytes > 0)
-        socket->dns->heard_mono_ms = loop_mono_ms(socket->dns->loop);
-    process(socket->dns, events & IO_READ ? io->fd : ARES_SOCKET_BAD,
+    struct dns *dns = socket->dns;
+    dns->hearing = ioctl(io->fd, FIONREAD, &bytes) == 0 && bytes > 0;
+    if (dns->hearing)
+        dns->heard_mono_ms = loop_mono_ms(dns->loop);
+    process(dns, events & IO_READ ? io->fd : ARES_SOCKET_BAD,
             events & IO_WRITE ? io->fd : ARES_SOCKET_BAD);
+    dns->hearing = false;
 }
 
 static void on_timer(struct timer *timer)

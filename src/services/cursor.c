@@ -9,8 +9,8 @@
 #define CURSOR_BYTES 13
 #define LOG_CURSOR_VERSION 2
 #define LOG_CURSOR_BYTES 29
-#define DAY_CURSOR_VERSION 3
-#define DAY_CURSOR_BYTES 17
+#define DAY_CURSOR_VERSION 5 /* 3 had no time of acceptance */
+#define DAY_CURSOR_BYTES 25
 #define FEED_CURSOR_VERSION 4
 #define FEED_CURSOR_BYTES 21
 #define CURSOR_BYTES_MOST LOG_CURSOR_BYTES
@@ -92,7 +92,8 @@ void day_cursor_print(struct buf *to, uint32_t account_no, const struct day_plac
 {
     unsigned char bytes[DAY_CURSOR_BYTES] = {DAY_CURSOR_VERSION};
     memcpy(bytes + 1, &place->day, 4);
-    memcpy(bytes + 5, &place->event_no, 8);
+    memcpy(bytes + 5, &place->in_day.event_no, 8);
+    memcpy(bytes + 13, &place->in_day.accepted_ms, 8);
     seal(to, bytes, sizeof bytes, seed_of(DAY_CURSOR_VERSION, account_no));
 }
 
@@ -103,7 +104,8 @@ bool day_cursor_parse(struct str text, uint32_t account_no, struct day_place *re
     if (!unseal(text, DAY_CURSOR_VERSION, seed, bytes, sizeof bytes))
         return false;
     memcpy(&ret->day, bytes + 1, 4);
-    memcpy(&ret->event_no, bytes + 5, 8);
+    memcpy(&ret->in_day.event_no, bytes + 5, 8);
+    memcpy(&ret->in_day.accepted_ms, bytes + 13, 8);
     return true;
 }
 

@@ -26,7 +26,7 @@ MUST_CHECK bool feed_cursor_parse(struct str text, uint32_t account_no, struct f
  * event of the day. Bound to its account, too. */
 struct day_place {
     int32_t day;
-    uint64_t event_no; /* 0: at the start of the day */
+    struct feed_place in_day; /* event_no 0: at the start of the day */
 };
 
 void day_cursor_print(struct buf *to, uint32_t account_no, const struct day_place *place);

@@ -3,6 +3,7 @@
 import os
 import stat
 import subprocess
+from datetime import datetime, timedelta, timezone
 
 import pytest
 
@@ -18,6 +19,10 @@ def backup(daemon, path):
     return subprocess.run(
         [BINARY, "backup", "--store", "sqlite:%s" % (daemon.directory / "store"), str(path)],
         capture_output=True, text=True, timeout=60)
+
+
+def day(offset):
+    return (datetime.now(timezone.utc) + timedelta(days=offset)).strftime("%Y-%m-%d")
 
 
 def earnings(daemon, account):
@@ -83,6 +88,8 @@ def test_a_place_in_the_feed_from_before_a_restore_skips_nothing(tmp_path):
     first.api().events([account.event("lost-%d" % i) for i in range(3)])
     place = feed(first).json["Next"]
     assert feed(first, place).json == {"Items": [], "Next": place}
+    days = "startDate=%s&endDate=%s" % (day(-1), day(1))
+    in_range = first.api().get("/api/v1/rewards?partnerId=%s&limit=12&%s" % (account.partner_id, days)).json["Next"]
     first.stop()
 
     store = tmp_path / "second" / "store"
@@ -95,8 +102,8 @@ def test_a_place_in_the_feed_from_before_a_restore_skips_nothing(tmp_path):
         assert feed(second, place).json == {"Items": [], "Next": place}
         assert len(feed(second, kept).json["Items"]) == 2
         second.api().events([account.event("again-2")])
-        for more in "", "&format=csv", "&appId=" + account.app_id:
-            answer = second.api().get("/api/v1/rewards?partnerId=%s&after=%s%s" % (account.partner_id, place, more))
+        for after, more in ((place, ""), (place, "&format=csv"), (place, "&appId=" + account.app_id), (in_range, "&" + days)):
+            answer = second.api().get("/api/v1/rewards?partnerId=%s&after=%s%s" % (account.partner_id, after, more))
             assert (answer.status, answer.json["errors"][0].get("Parameter")) == (400, "after"), answer
             assert "restored" in answer.text, answer
         assert len(feed(second).json["Items"]) == 13

@@ -49,12 +49,13 @@ static void cursors_of_the_feed_say_when_their_event_was_accepted(void)
 static void cursors_of_days_come_back_and_are_bound_to_their_account(void)
 {
     struct buf text = {0};
-    struct day_place place = {-3, (UINT64_C(1) << 40) - 1}, found = {0};
+    struct day_place place = {-3, {(UINT64_C(1) << 40) - 1, 77}}, found = {0};
     uint64_t no = 0;
     day_cursor_print(&text, 7, &place);
     CHECK(day_cursor_parse(buf_str(&text), 7, &found));
     CHECK_EQ_INT(found.day, -3);
-    CHECK_EQ_UINT(found.event_no, place.event_no);
+    CHECK_EQ_UINT(found.in_day.event_no, place.in_day.event_no);
+    CHECK_EQ_INT(found.in_day.accepted_ms, 77);
     CHECK(!day_cursor_parse(buf_str(&text), 8, &found));
     CHECK(!cursor_parse(buf_str(&text), 7, &no));
     text.p[3] = text.p[3] == 'A' ? 'B' : 'A';

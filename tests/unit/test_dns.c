@@ -11,7 +11,10 @@ static const struct name_record records[] = {
     {.name = "failing.test", .rcode = 2},
     {.name = "silent.test", .rcode = -1},
     {.name = "quiet.test", .rcode = -1},
-    {.name = "late.test", .rcode = -1},
+    {.name = "late-1.test", .rcode = -1},
+    {.name = "late-2.test", .rcode = -1},
+    {.name = "late-3.test", .rcode = -1},
+    {.name = "late-4.test", .rcode = -1},
     {.name = "v6.test", .addresses = {"2001:db8::2"}},
     {0},
 };
@@ -110,7 +113,9 @@ static void failures_are_told_apart(void)
     CHECK_EQ_INT(server.questions, asked);
     look_up(&query, "empty.test");
     CHECK_EQ_INT(query.status, DNS_NO_ADDRESS);
+    asked = server.questions;
     look_up(&query, "failing.test");
+    CHECK(server.questions - asked <= 2); /* the tries of c-ares: an answer is no early end */
     /* Which of them depends on the resolver's version: it has asked more than once. */
     CHECK(query.status == DNS_SERVER_FAILED || query.status == DNS_NO_ANSWER);
     CHECK_EQ_UINT(query.address_count, 0);
@@ -188,8 +193,13 @@ static void silence_is_told_from_a_name_without_answer(void)
     dns = answering;
 }
 
-static const struct name_record records_back[] = {{.name = "late.test", .addresses = {"192.0.2.9"}},
-                                                  {0}};
+static const struct name_record records_back[] = {
+    {.name = "late-1.test", .addresses = {"192.0.2.9"}},
+    {.name = "late-2.test", .addresses = {"192.0.2.9"}},
+    {.name = "late-3.test", .addresses = {"192.0.2.9"}},
+    {.name = "late-4.test", .addresses = {"192.0.2.9"}},
+    {0},
+};
 
 static void heard(struct dns_query *query)
 {
@@ -203,23 +213,33 @@ static void begin_again(struct timer *timer)
     name_server_start(&server, records_back);
 }
 
-/* Its port is closed when the second try comes: to c-ares that is an end, though there was an
- * answer to another name meanwhile, so that nobody would call it silent. */
-static void a_name_server_may_restart(void)
+/* Its port is closed when the second try comes, which ends the look-up for c-ares. There was an
+ * answer to another name meanwhile, so the name server does not count as silent. */
+static bool comes_over_a_restart(const char *name)
 {
     struct dns_query query, other = {.done = heard};
     struct timer back = {.fire = begin_again};
-    CHECK(!ask(&query, "late.test"));
-    CHECK(!dns_look_up(dns, &other, STR("v6.test")));
-    loop_run(loop);
+    CHECK(!ask(&query, name));
+    if (!dns_look_up(dns, &other, STR("v6.test")))
+        loop_run(loop);
     CHECK_EQ_INT(other.status, DNS_OK);
     name_server_stop(&server);
     loop_timer_set(loop, &back, loop_mono_ms(loop) + 1200);
     loop_run(loop);
-    CHECK_EQ_INT(query.status, DNS_OK);
-    CHECK_EQ_UINT(query.address_count, 1);
     name_server_stop(&server);
     name_server_start(&server, records);
+    return query.status == DNS_OK && query.address_count == 1;
+}
+
+/* The kernel reports a closed port once for each socket. If the question for the other family is
+ * told, this one waits for its time-out, as without a restart. */
+static void a_name_server_may_restart(void)
+{
+    static const char *const names[] = {"late-1.test", "late-2.test", "late-3.test", "late-4.test"};
+    bool comes = false;
+    for (size_t i = 0; i < ARRAY_LEN(names) && !comes; i++)
+        comes = comes_over_a_restart(names[i]);
+    CHECK(comes);
 }
 
 static void silence_outlives_its_asker(void)
