@@ -44,7 +44,7 @@ struct gathering {
     size_t own_count, own_capacity;
     struct unhealthy worst[ACCOUNT_HEALTH_LISTED];
     size_t worst_count, at;
-    bool is_away[CLUSTERS_MOST]; /* its store did not answer what waits */
+    bool is_away[CLUSTERS_MOST]; /* its store did not say what waits */
     struct lane_waiting waiting;
     struct lane_health_query query;
     struct account_health found;
@@ -74,8 +74,8 @@ static uint32_t cluster_of(struct gathering *g, uint32_t account_no)
     return cluster;
 }
 
-/* True: stops early, before the store does, because no client waits for an answer to another
- * node. */
+/* True: the daemon is stopping, and the gathering has ended. It must end by itself before the store
+ * does, because no client's request waits for an answer to another node. */
 static bool ends_early(struct gathering *g)
 {
     if (atomic_load(&g->api->accepting))
@@ -308,8 +308,9 @@ static void count_unknown(struct gathering *g, const struct app *app)
 
 static void ask_next_node(struct viewing *v);
 
-/* The node that did not answer may have lost the rest of its cluster, or the cluster is
- * unavailable; other clusters' nodes are still asked. */
+/* Counts apps without an answer as unknown. If a node did not answer, these are all apps that are
+ * left of its cluster, which may be unavailable as a whole; nodes of other clusters are still
+ * asked. */
 static bool count_some_unknown(struct slices *slices, size_t most)
 {
     struct viewing *v = CONTAINER_OF(slices, struct viewing, unknown);

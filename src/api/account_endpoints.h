@@ -4,6 +4,6 @@
 
 #include "api/internal.h"
 
-/* Answers by store_answer, or not at all if that fails. Takes over the reference to `app`. */
+/* Answers by store_answer, unless the daemon is stopping. Takes over the reference to `app`. */
 void account_endpoints_answer(struct api *api, struct executor *executor, int64_t question,
                               struct app *app, enum question_scope scope);

@@ -58,8 +58,8 @@ void api_set_accepting(struct api *api, bool accepting); /* false: readyz and in
 
 void api_count_rejected(struct api *api, size_t events); /* of events from Kafka; any thread */
 
-/* Another node asks for the health of endpoints: answers by store_answer, or not at all if that
- * fails. Continues at the executor; any thread. */
+/* Another node asks for the health of endpoints. Answers by store_answer; not at all if this node
+ * does not know the app yet, or is stopping. Continues at the executor; any thread. */
 void api_answer_question(struct api *api, struct executor *executor, int64_t question,
                          uint32_t app_no, enum question_scope scope);
 

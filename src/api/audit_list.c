@@ -141,8 +141,8 @@ void audit_list(struct call *c)
         audit_key_after(a->below, after);
     json_key_array(call_begin_object(c), "Items");
     a->list.kind = OBJECT_AUDIT;
-    a->list.account_no =
-        c->account_no; /* its cluster and the first one: others may be unavailable */
+    /* Reads only the cluster of this account and the first one: others may be down. */
+    a->list.account_no = c->account_no;
     a->list.limit = PAGE_ROWS;
     a->list.reply_to = call_executor(c);
     a->list.done.run = on_rows;

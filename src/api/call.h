@@ -41,7 +41,7 @@ struct call {
         bool acting; /* an operator views a partner's account as that partner */
     } person;
 
-    struct { /* the caller's latest judgement (api/caller.h); status 0: allowed */
+    struct { /* how the caller was judged last (api/caller.h); status 0: allowed */
         int status;
         const char *detail; /* literal */
         const char *scope;  /* the missing one; NULL: another reason */
@@ -110,16 +110,17 @@ void call_answer_invalid(struct call *c);
 void call_answer_invalid_query(struct call *c);
 void call_answer_text(struct call *c, const char *content_type, const struct buf *body);
 void call_answer_busy(struct call *c, enum store_status status); /* 429 or 503 with Retry-After */
-/* For a 503 whose commit may have happened, or may still happen. */
+/* The text of a 503 after which the commit may have happened, or may still happen. */
 #define CALL_NOT_KNOWN                                                                             \
     "whether this request is stored is not known yet. Send it again after Retry-After seconds: "   \
     "events that are stored already are then counted as Duplicates."
-/* False: the status is not STORE_OK, or the caller lost its rights; that has been answered. */
+/* False: the status is not STORE_OK, or c->refusal is set, as the caller lost its rights or
+ * another request used its Idempotency-Key; that has been answered. */
 MUST_CHECK bool call_store_ok(struct call *c, enum store_status status);
 /* An answer in pieces, with the standard headers and end. call_piece works as http_respond_piece,
  * with `drained`; call_end_pieces takes the last piece, which may be absent. */
 void call_begin_pieces(struct call *c, const char *content_type);
 void call_piece(struct call *c, struct str piece, void (*drained)(struct http_request *r));
 void call_end_pieces(struct call *c, struct str last);
-void call_abort_pieces(
-    struct call *c); /* the rest is not available: ends the connection without an end */
+/* The rest is not available: closes the connection, so that the client sees no end. */
+void call_abort_pieces(struct call *c);

@@ -51,7 +51,7 @@ struct callbacks_request {
     bool full;              /* the limit is reached, and there are more */
 };
 
-/* True if some of the store's rows are left out here. */
+/* True if some of the store's rows may be left out here. */
 static bool picks(const struct callbacks_request *l)
 {
     return l->attempt.picks || l->only_app_no;

@@ -9,7 +9,7 @@
 #include "api/route.h"
 #include "services/note_key_use.h"
 
-/* Reads the key from either header. NULL; otherwise why it is not clear which key is meant. */
+/* Reads the key from either header. Returns NULL, or why it is not clear which key is meant. */
 static const char *key_text(struct http_request *r, struct str *ret)
 {
     struct str authorization = http_header(r, "authorization");

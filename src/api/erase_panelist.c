@@ -22,7 +22,8 @@ static void lanes_done(struct task *task)
     call_end_object(e->c, 200);
 }
 
-/* Lanes are told after the store has erased, because they search for what was erased. */
+/* Lanes are told after the store has erased: before, they could read the panelist's callbacks
+ * again. */
 static void erase_done(struct task *task)
 {
     struct erasure_request *e = CONTAINER_OF(task, struct erasure_request, erase.done);

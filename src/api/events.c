@@ -13,7 +13,7 @@ struct taking {
     struct intake_items items;
     struct intake_batch batch;
     struct task catch_up;
-    int64_t asked_mono_ms; /* reading other nodes' changes; 0: not asked */
+    int64_t asked_mono_ms; /* when reading other nodes' changes was asked for; 0: not yet */
     enum store_status caught_up;
 };
 

@@ -136,7 +136,7 @@ static struct str reward_id_of(const struct forward *one)
     return (struct str){one->reward_id, one->reward_id_bytes};
 }
 
-/* Copies the account's reports, if given those of the RewardId. */
+/* Copies the account's reports; only those of the RewardId, if it is given. */
 static size_t find(struct forwards *f, uint32_t account_no, struct str reward_id,
                    struct forward ret[FORWARDS_OF_ACCOUNT])
 {

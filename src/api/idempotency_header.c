@@ -47,8 +47,8 @@ bool idempotency_read(struct call *c)
     }
     struct idempotency_key *key = call_alloc(c, sizeof *key);
     char account[12];
-    snprintf(account, sizeof account, "%u",
-             c->key_account_no); /* another account's id may be the same */
+    /* A key or user of another account may have the same id. */
+    snprintf(account, sizeof account, "%u", c->key_account_no);
     const struct str owner[] = {c->person.user_id.p ? STR("user") : STR("key"), c->key_id,
                                 str_of(account)};
     const struct str what[] = {str_of(c->route->id), text, STR_NONE};

@@ -20,7 +20,7 @@ struct live_tests {
     pthread_mutex_t lock;
     struct live_test kept[LIVE_TESTS_KEPT];
     uint64_t count;  /* so far; the next place is count % LIVE_TESTS_KEPT */
-    int64_t last_id; /* of the last test; later ids are greater */
+    int64_t last_id; /* the last id given to a test or a new stream; later ids are greater */
 };
 
 void live_tests_init(struct live_tests *tests);

@@ -50,7 +50,7 @@ static void print_store(struct buf *to, const struct store_numbers *n, int64_t n
                    store_refusal_name((enum store_refusal)r), (long long)n->refused[r]);
 }
 
-/* If several nodes share the store. */
+/* Printed only if several nodes share the store. */
 static void print_nodes(struct buf *to, const struct store_numbers *n)
 {
     const struct metric metrics[] = {

@@ -445,8 +445,7 @@ void passkey_sign_in(struct call *c)
         /* Tries with an unknown id count, too: otherwise the limit would show which users exist. */
         job->email = job->user ? arena_str(&c->r->arena, job->user->email) : id.p ? id : STR("");
         if (!find_ask(job, WAY_SIGN_IN, &flow, &ask))
-            job_refuse(job, 401,
-                       STALE); /* refused here, so that it takes no turn of people who sign in */
+            job_refuse(job, 401, STALE); /* here, so that it takes no turn of people who sign in */
         else if (!tries_left(job, job->email))
             ASSERT(job->refusal);
     }

@@ -29,7 +29,7 @@ struct people_job {
     int status; /* of the answer */
     bool clears_cookie;
     /* A sign-in by an identity provider is answered by a page: "" or the word for what went wrong.
-     * NULL: another job. */
+     * NULL: any other job. */
     const char *problem;
     /* For the audit log; absent: none. */
     struct str provider;        /* its name */
@@ -54,8 +54,7 @@ struct people_job {
 
     /* The refusal: an HTTP status, with a sentence or c->problems. */
     int refusal;
-    const char
-        *refusal_text; /* a literal or in the call's arena; NULL: c->problems describe the body */
+    const char *refusal_text; /* literal, or in the call's arena; NULL: see c->problems */
     int64_t retry_after_s;
 
     /* people_job.c's own. */

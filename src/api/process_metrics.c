@@ -83,7 +83,8 @@ static void print_descriptors(struct buf *to)
 }
 
 /* The system gives the process's start relative to its boot, and the time since boot. Fields are
- * counted from the end of the name, which may contain anything; 20 and 22. */
+ * counted from the end of the name (field 2), which may contain anything: 20 is the number of
+ * threads, 22 the start. */
 static void print_start(struct buf *to, int64_t now_ms)
 {
     char text[1024], uptime[64];

@@ -23,7 +23,7 @@ MUST_CHECK bool provider_find_account(struct api *api, const struct oidc_client 
 /* Sends the browser back to the account page, which links the identity: with the code, or with a
  * word for what went wrong. */
 void identity_return(struct call *c, struct str code, const char *problem);
-/* Removes the identity from *next and adds it to the job's change; ends all sessions except that
- * one. */
+/* Removes the identity from *next, which becomes the user of the job's change, adds an audit note,
+ * and ends all sessions except that one. */
 void identity_unlink(struct people_job *job, struct user *next, struct str but_session_id);
 void provider_say_refused(struct people_job *job, const struct oidc_ask *ask);

@@ -299,7 +299,7 @@ void callbacks_recover(struct call *c)
         .reply_to = call_executor(c),
         .account_no = c->account_no,
         .order = LIST_NEWEST_FIRST,
-        .all_events = true, /* an upper bound is enough: nothing is skipped */
+        .all_events = true, /* an upper bound: an event without a callback will do */
         .no_bodies = true,
         .limit = 1,
     };

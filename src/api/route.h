@@ -24,7 +24,7 @@ enum {
     ROUTE_LIMITED = 2,
     ROUTE_OPERATOR = 4,
     ROUTE_BODY_OPTIONAL = 8,
-    ROUTE_VERSIONED = 16, /* has an ETag: GET takes If-None-Match, others If-Match */
+    ROUTE_VERSIONED = 16, /* has an ETag: GET takes If-None-Match; PATCH, DELETE If-Match */
     ROUTE_PERSON = 32,    /* for the signed-in person: no key, any role */
     ROUTE_LONG = 64,      /* has LIMIT_LONG_ANSWER_DEADLINE_MS */
     ROUTE_PROBE = 128,    /* public, and answered even when crowded */

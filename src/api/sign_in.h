@@ -25,7 +25,8 @@ void sign_in_text(struct people_job *job, const char *name, size_t least, size_t
 void sign_in_read_proof(struct people_job *job);
 /* The same for a body without other members. */
 void sign_in_read_proof_alone(struct people_job *job, bool needs_code);
-/* Reads an e-mail address, in lower case for comparison, into the arena. */
+/* Reads an e-mail address, in lower case for comparison, into the arena. Adds faults as for any
+ * field. */
 void sign_in_email(struct people_job *job, const char *name, struct str *ret);
 /* Adds a fault if the text may not be a new password. */
 void sign_in_new_password(struct people_job *job, const char *name, struct str password,

@@ -198,7 +198,7 @@ static void print_headers(struct json_writer *w, struct str lines)
     json_end_object(w);
 }
 
-/* `postbackd listen` gets a copy, as JSON in any format. */
+/* `postbackd listen` gets a copy, as JSON whatever the test's format is. */
 static void tell_live(struct testing *t)
 {
     struct call *c = t->c;

@@ -116,8 +116,8 @@ static bool create_judge(struct people_job *job)
         .enabled = true,
         .created_ms = env_wall_ms(c->api->options.env),
     };
-    next.links_from_ms =
-        next.created_ms + 1; /* a former user with that UserId may have made links */
+    /* A former user with that UserId may have made links: they must not become valid again. */
+    next.links_from_ms = next.created_ms + 1;
     /* Checked first: a caller who may not give the role is not asked to correct other members. The
      * role is required, so if it cannot be read there is a problem. */
     if (read_role(job, c->account_no, &next.role) && !may_manage(job, next.role))

@@ -18,9 +18,9 @@
 #include <stdlib.h>
 
 #define WAITING_MOST 16
-#define FRESH_MS HOUR_MS      /* of what is known of a provider */
-#define AGAIN_MS MINUTE_MS    /* between looks for a new key */
-#define DOWN_TOLD_MS FRESH_MS /* a failure is told of so long, where nobody signs in */
+#define FRESH_MS HOUR_MS      /* how long a provider's document and keys are used */
+#define AGAIN_MS MINUTE_MS    /* between two requests for an unknown key */
+#define DOWN_TOLD_MS FRESH_MS /* how long a failure is reported, unless a success ends it */
 
 /* All providers of one reading of the file. */
 struct generation {

@@ -13,7 +13,7 @@
 #define MAILS_MOST 20
 #define DIGEST_MOST 100
 
-/* Notices of one mail have the same begin. Adds the time to `mails` if it is new. */
+/* Notices of one mail have the same sent_ms. Adds that time to `mails` if it is new. */
 static int add_mail(int64_t mails[MAILS_MOST], int count, int64_t sent_ms)
 {
     for (int i = 0; i < count; i++)

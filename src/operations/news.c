@@ -127,7 +127,8 @@ void operations_tell(struct operations *o, const struct operations_event *event)
 /* --- other nodes -------------------------------------------------------------------------------
  */
 
-/* The spacing continues as without a restart, but at most from now on. */
+/* Sets the step and times of a notice that was read from the store. The spacing continues as if
+ * there had been no restart; a last message dated in the future counts as sent now. */
 static void begin_step(struct notice *n)
 {
     struct operations *o = n->operations;
@@ -147,7 +148,7 @@ static void begin_step(struct notice *n)
         n->due_mono_ms += n->channel == OPERATIONS_TO_PERSON ? UNTIL_LOOK_MS : notice_wait_ms(n);
 }
 
-/* Then this node's state is newer. */
+/* True: this node is working on the notice, so its state is newer than the stored one. */
 static bool is_under_way(const struct notice *n)
 {
     return n->saving || (n->step != NOTICE_IDLE && notice_is_ours(n));

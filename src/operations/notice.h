@@ -35,8 +35,8 @@ struct notice {
     uint32_t account_no, app_no;
     uint32_t user_no; /* for OPERATIONS_TO_PERSON; otherwise 0 */
     enum lane_kind kind;
-    enum operations_state is,
-        told; /* the state now; the state in the last message, which may not have arrived */
+    enum operations_state is;   /* the state now */
+    enum operations_state told; /* the state in the last message, which may not have arrived */
     int64_t since_ms, expires_ms;
     int32_t month;
     enum attempt_class class;
@@ -52,13 +52,13 @@ struct notice {
     char id[NOTICE_ID_BYTES];     /* its webhook-id; empty: none yet */
     struct buf body;              /* JSON; for a mail: a line with the subject, then the text */
     int64_t owed_ms; /* wall: since when the message is owed; later, when its text was printed */
-    int64_t first_mono_ms; /* when it was first tried; set with may_have_arrived */
+    int64_t first_mono_ms; /* when it was first tried; valid if may_have_arrived */
     int32_t tries;
     bool may_have_arrived; /* it has been tried, perhaps before a restart */
     bool is_unlinked;      /* freed when its running actions have ended */
     int64_t due_mono_ms;
-    int64_t sent_ms,
-        last_mono_ms; /* when the last message was first sent: wall, 0: never; and mono */
+    int64_t sent_ms;      /* wall: when the last message was first sent; 0: never */
+    int64_t last_mono_ms; /* the same by the monotonic clock */
 
     struct lane_waiting waiting;
     char object_id[NOTICE_OBJECT_BYTES];
@@ -98,7 +98,8 @@ void notice_print(struct buf *to, const struct notice *n);
 /* NULL: it cannot be read. */
 struct notice *notice_read(struct operations *o, struct str document);
 
-/* Makes `body` and `id` for the present state. partner, app: NULL if it has none. */
+/* Makes `body` and `id` for the present state, and sets `saying` to it. partner, app: NULL if the
+ * notice has none. */
 void notice_compose(struct notice *n, const struct partner *partner, const struct app *app,
                     struct env *env, struct str public_url);
 /* What to do about the error, for the request that was made. */

@@ -34,8 +34,8 @@ enum operations_topic {
     OPERATIONS_OF_CERTIFICATE = 1,
     OPERATIONS_OF_BOOKS = 2,    /* for the operator: account, app and kind are 0 */
     OPERATIONS_OF_DISABLED = 3, /* for the operator: 410s have disabled an endpoint */
-    OPERATIONS_OF_LISTENER =
-        4, /* for the operator: the certificate of a node's listener; numbers as for books */
+    /* For the operator: the certificate of a node's listener; account, app and kind are 0. */
+    OPERATIONS_OF_LISTENER = 4,
     OPERATIONS_OF_STATEMENT = 5,          /* of an account: app and kind are 0 */
     OPERATIONS_OF_CLIENT_CERTIFICATE = 6, /* the certificate that an app presents: kind is 0 */
     OPERATIONS_OF_CLIENT_CERTIFICATE_OPERATORS = 7, /* the same, for the operator */
@@ -98,8 +98,8 @@ struct operations;
 struct operations *operations_new(const struct operations_options *options);
 /* Loads one stored object, at the start. False: it cannot be read. */
 MUST_CHECK bool operations_load(struct operations *o, struct str document);
-/* Takes over one that another node has changed; document absent: deleted. Any thread, after the
- * start. */
+/* Takes over a stored object that another node has changed; document absent: deleted. Any thread,
+ * after the start. */
 void operations_refresh(struct operations *o, struct str id, struct str document);
 /* Makes the sender. On failure *ret_why is a malloc'ed sentence. */
 MUST_CHECK bool operations_prepare(struct operations *o, const struct sender_options *sender,

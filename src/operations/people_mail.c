@@ -145,8 +145,8 @@ static void drop(struct notice *n)
         notice_consider(n);
 }
 
-/* A statement's state stays READY, so a new event is one about another month; the message about the
- * month before ends first. */
+/* A statement's state stays STATEMENT_READY, so a new event is one about another month; the message
+ * about the month before ends first. */
 static bool is_news(const struct notice *n, const struct operations_event *e)
 {
     return topic_of(n->topic)->subject == SUBJECT_ACCOUNT

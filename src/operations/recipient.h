@@ -7,8 +7,7 @@ struct recipient {
     char to[LIMIT_URL_BYTES + 1]; /* a URL or an address; empty: no recipient any more */
     char secrets[LIVE_SECRETS_MOST][SECRET_TEXT_MAX];
     size_t secret_count;
-    const char
-        *settings_page; /* the dashboard page on which the recipient can turn it off; NULL: none */
+    const char *settings_page; /* of the dashboard: there the recipient can turn it off; or NULL */
 };
 
 void recipient_find(struct recipient *ret, const struct operations_options *options,

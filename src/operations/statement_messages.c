@@ -5,8 +5,8 @@
  * retention's (domain/retention_clock.h): a month told too early, by a clock that is weeks ahead,
  * could not be taken back, and the month skipped by it would never be told.
  *
- * One node checks one account after the other. If several months closed meanwhile, only the last
- * one is told. */
+ * One node checks one account after the other. If several months closed while no node checked,
+ * only the last one is told. */
 #include "operations/recipient.h"
 #include "operations/running.h"
 

@@ -101,8 +101,8 @@ struct people_change {
 struct str people_new_id(struct people *people, struct arena *arena, const char *prefix);
 uint32_t people_next_no(struct people *people);
 
-/* Begins a session of the user. Ends sessions that have expired, and the oldest beyond the
- * maximum. */
+/* Begins a session of the user. Ends sessions that have expired, and the least recently used beyond
+ * the maximum. */
 void people_begin_session(struct people *people, struct people_change *change,
                           const struct user *user, struct str address, struct str agent,
                           char ret_token[TOKEN_BYTES + 1]);

@@ -1,4 +1,5 @@
-/* What a person may do: a table of roles, each with the scopes of an equal key (docs/people.md). */
+/* What a person may do: a table of roles, each with the scopes that a key would need to do the same
+ * (docs/people.md). */
 #pragma once
 
 #include "accounts/accounts.h"

@@ -1,5 +1,5 @@
 /* A bounded table of allowances (base/allowance.h), by a keyed hash of the name, so that nobody can
- * choose colliding names. A full set drops its emptiest bucket, which matters least. */
+ * choose colliding names. A full set drops the bucket whose failures are forgotten first. */
 #include "people/throttle.h"
 
 #include "base/alloc.h"

@@ -16,7 +16,7 @@
 #define SESSION_IDLE_MS (12 * HOUR_MS)
 #define SESSION_AGE_MS (14 * DAY_MS)
 #define AGENT_BYTES_KEPT 200
-#define TOKEN_BYTES 43 /* base64url of 32 random bytes: of sessions and of one-time links */
+#define TOKEN_BYTES 43 /* base64url of 32 bytes: of sessions and of one-time links */
 
 enum link_kind { LINK_NONE, LINK_INVITATION, LINK_RESET, LINK_SET_UP };
 

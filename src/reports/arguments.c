@@ -33,7 +33,7 @@ static void parse_days(const struct report_arguments *a, int32_t today, struct p
         last = today;
     if (!has_first)
         first = last - (REPORT_DAYS_DEFAULT - 1);
-    if (first < CLOCK_FIRST_DAY) /* there are fewer than 30 days before it */
+    if (first < CLOCK_FIRST_DAY) /* there are fewer than 30 days up to `last` */
         first = CLOCK_FIRST_DAY;
     ret->first_day = first;
     ret->last_day = last;

@@ -19,9 +19,9 @@ static const struct allowance audited_day = {DAY_US / LIMIT_ACCOUNT_AUDITED_PER_
 
 struct rule {
     const char *name, *of;
-    int32_t at_once,
-        per_minute;  /* 0: no limit; reads and scans per minute: by --reads-per-minute */
-    bool is_audited; /* each writes an entry of the audit log */
+    int32_t at_once;    /* 0: no limit */
+    int32_t per_minute; /* 0: no limit; for reads and scans: --reads-per-minute */
+    bool is_audited;    /* each writes an entry of the audit log */
 };
 
 static const struct rule rules[ACCOUNT_USES] = {

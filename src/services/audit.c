@@ -17,8 +17,7 @@ static void make_id(struct audit *audit, int64_t now_ms, char ret_id[AUDIT_ID_BY
         audit->last_ms++;
         audit->count = 0;
     }
-    env_random(audit->env, &random,
-               sizeof random); /* so that a clock that was put back repeats no id */
+    env_random(audit->env, &random, sizeof random); /* a clock that was put back repeats no id */
     snprintf(ret_id, AUDIT_ID_BYTES + 1, "%012" PRIx64 "%04x%04x", (uint64_t)audit->last_ms,
              audit->count, random);
 }

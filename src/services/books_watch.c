@@ -233,7 +233,7 @@ static void tell(struct books_watch *a, bool whole_ended)
     a->on_change(a->context, count > 0, a->state.wrong_example);
 }
 
-/* The longer the round, the longer the rest. */
+/* The rest is at least ROUND_REST_TIMES as long as the round: long rounds cost little, too. */
 static void end_round(struct books_watch *a, struct books_round *round)
 {
     int64_t now = env_mono_ms(a->env);

@@ -25,8 +25,7 @@ static uint32_t seed_of(uint32_t version, uint32_t account_no)
 
 static uint32_t check_of(const unsigned char *bytes, size_t n, uint32_t seed)
 {
-    size_t from =
-        bytes[0] == CURSOR_VERSION; /* in this version the check leaves out the version byte */
+    size_t from = bytes[0] == CURSOR_VERSION; /* its check leaves out the version byte */
     return hash_crc32c(seed, bytes + from, n - CHECK_BYTES - from);
 }
 

@@ -58,8 +58,8 @@ struct link_mail {
     struct task look, stop, stop_done;
     struct waiter stopped;
     bool stopping; /* no mail begins; the control thread's */
-    atomic_bool
-        is_looking;   /* the control thread has the members below; otherwise the main thread */
+    /* True: the control thread has the members below; false: the main thread. */
+    atomic_bool is_looking;
     atomic_int ended; /* number of tries with has_ended */
     atomic_llong sent, failed, given_up;
     struct throttle *requests; /* by UserId */
@@ -179,7 +179,7 @@ static void let_go(struct link_mail *lm, const struct user *u)
         memmove(wait, wait + 1, (size_t)(lm->waits + lm->wait_count-- - wait - 1) * sizeof *wait);
 }
 
-/* The server may be down, as it has taken nothing since. */
+/* All mails wait: the server may be down, until it has taken one. */
 static void hold_up_all(struct link_mail *lm)
 {
     lm->away_wait_ms = lm->away_wait_ms ? 2 * lm->away_wait_ms : WAIT_LEAST_MS;
@@ -245,7 +245,7 @@ static enum store_status keep_settled(struct link_mail *lm, const struct user *m
     return status;
 }
 
-/* Records that the mail is no longer owed. If the store refuses that, it is sent again. */
+/* Records that the mail is no longer owed. If the store refuses that, the mail is sent again. */
 static void settle(struct link_mail *lm, const struct user *mailed, bool is_reset)
 {
     enum store_status status = keep_settled(lm, mailed, is_reset);

@@ -66,7 +66,7 @@ static struct key_rate *find(struct rate_limit *limit, struct str id, int64_t no
     return reuse;
 }
 
-/* At least 1. */
+/* At least 1: a client must not be told to come back at once. */
 static int32_t seconds(int64_t us)
 {
     return us > 1000000 ? (int32_t)((us + 999999) / 1000000) : 1;

@@ -1,7 +1,7 @@
 /* Counts requests per key and minute, as the RateLimit-* headers describe it
  * (draft-ietf-httpapi-ratelimit-headers). Used requests come back evenly: a rested key may use its
- * whole minute at once, then one request at a time. When none is left, api/dispatch.c answers 429.
- * Any thread. */
+ * whole minute at once, then only as many as come back. When none is left, api/dispatch.c answers
+ * 429. Any thread. */
 #pragma once
 
 #include "base/str.h"

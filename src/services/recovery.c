@@ -160,7 +160,7 @@ void recoveries_remove(struct recoveries *all, struct recovery_removal *removal)
 
 /* --- the store, waited for ------------------------------------------------------------------- */
 
-/* Stores the recovery; absent document: deletes it. `asked` NULL: by itself. */
+/* Stores the recovery; absent document: deletes it. `asked` NULL: no caller asked for it. */
 static enum store_status keep(struct recoveries *all, struct running *at, struct str document,
                               const struct recovery_removal *asked)
 {
