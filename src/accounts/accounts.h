@@ -48,14 +48,14 @@ struct secrets {
 
 /* The secret that Sig is made with now. */
 struct str secrets_sig(const struct secrets *s, int64_t now_ms);
-/* Every one live now, the newest first; returns how many. */
+/* All secrets that are live now, the newest first. Returns their number. */
 size_t secrets_live(const struct secrets *s, int64_t now_ms,
                     struct str ret_secrets[LIVE_SECRETS_MOST]);
-/* When the last older one ends; 0: none is live. */
+/* When the last older secret ends; 0: none is live. */
 int64_t secrets_older_until_ms(const struct secrets *s, int64_t now_ms);
-/* `next` is the newest. Without an overlap nothing older stays live; with one, what is live stays
- * until its end, and the newest before as well as what Sig keeps at least for the overlap. False:
- * LIMIT_OLDER_SECRETS are live, nothing has changed. */
+/* Makes `next` the newest secret. Without an overlap, all older ones end at once. With one, live
+ * secrets stay until their ends; the newest before, and the one that Sig keeps, stay at least for
+ * the overlap. False: LIMIT_OLDER_SECRETS are live, and nothing has changed. */
 MUST_CHECK bool secrets_rotate(struct secrets *s, struct str next, int64_t now_ms,
                                int64_t overlap_ms, bool sig_at_end);
 
@@ -65,7 +65,7 @@ MUST_CHECK bool secrets_rotate(struct secrets *s, struct str next, int64_t now_m
 #define CLIENT_MAGIC 0xacc07003u
 #define API_KEY_MAGIC 0xacc07004u
 
-/* What an OperationsUrl takes. */
+/* The format of the messages to an OperationsUrl. */
 enum operations_format {
     OPERATIONS_STANDARD,
     OPERATIONS_SLACK,
@@ -79,15 +79,15 @@ struct partner {
     uint32_t account_no;
     uint64_t version; /* ETag; grows with each change */
     bool enabled;
-    uint32_t cluster; /* which of several has its events; never changes */
+    uint32_t cluster; /* the cluster with its events; never changes */
     struct str id, name;
     struct str operations_url, operations_email; /* absent: none */
     enum operations_format operations_format;
-    struct secrets operations_secrets; /* what messages to it are signed with */
+    struct secrets operations_secrets; /* these sign the messages to it */
     bool under_second_key; /* the stored document is sealed under the vault's second key */
 };
 
-/* For TLS to receivers that ask who calls. */
+/* For receivers that require one (TLS client authentication). */
 struct client_certificate {
     struct str pem, key; /* PEM: the certificate, then its chain; pem absent: none */
     struct str subject;  /* as in RFC 4514 */
@@ -102,9 +102,9 @@ struct app {
     uint64_t version;
     bool under_second_key; /* as a partner's */
     bool enabled;
-    int64_t enabled_since_ms; /* schedules stood still before that */
+    int64_t enabled_since_ms; /* retry schedules stood still before that */
     struct str id, name, partner_id;
-    struct app_terms terms;     /* what decides about events; terms.account_no is the owner's */
+    struct app_terms terms;     /* the rules for its events; terms.account_no is the owner's */
     struct str currency_text;   /* CurrencyValue as it was given */
     struct str url[LANE_KINDS]; /* by lane kind; absent: none */
     int64_t lane_enabled_ms[LANE_KINDS]; /* when it was last enabled after 410s; 0: never */
@@ -137,33 +137,32 @@ struct api_key {
     uint32_t account_no; /* 0: an operator's */
     uint32_t scopes;
     struct str id, name;
-    struct str person;  /* UserId of who made it, or made the key that made it; absent: no person */
-    bool by_operator;   /* who is of the operator's own: not named to partners */
-    int64_t expires_ms; /* 0: never */
-    int64_t stored_used_ms; /* the last request, late by KEY_USED_LAG_MS at most; 0: none yet */
+    struct str person;      /* UserId of who made it, or made the key that made it; absent: none */
+    bool by_operator;       /* made by an operator, whom partners do not see */
+    int64_t expires_ms;     /* 0: never */
+    int64_t stored_used_ms; /* the last request, at most KEY_USED_LAG_MS late; 0: none yet */
     atomic_llong used_ms;   /* the same, only in memory */
-    atomic_bool noting_use; /* stored_used_ms is about to be made newer */
+    atomic_bool noting_use; /* a newer stored_used_ms is being stored */
     uint8_t hash[32];       /* SHA-256 of the key's text: keys are 256-bit random, no salt needed */
 };
 
 #define KEY_USED_LAG_MS (10 * MINUTE_MS)
 
 bool api_key_is_over(const struct api_key *k, int64_t now_ms); /* it has expired */
-/* Notes a request with the key; any thread. True: the store should learn of it (change_key_used).
- */
+/* Records a request with the key; any thread. True: the use should be stored (change_key_used). */
 bool api_key_use(struct api_key *k, int64_t now_ms);
 
 struct directory;
 
-/* All of these take a reference (or return NULL); give it back with *_unref, which takes NULL, too.
- * Any thread. */
+/* All of these return a reference, or NULL; release it with *_unref, which takes NULL, too. Any
+ * thread. */
 struct partner *directory_partner(struct directory *d, struct str id);
 struct partner *directory_partner_by_no(struct directory *d, uint32_t account_no);
 struct app *directory_app(struct directory *d, struct str id);
 struct app *directory_app_by_no(struct directory *d, uint32_t app_no);
 struct client *directory_client(struct directory *d, struct str id);
 struct client *directory_client_by_no(struct directory *d, uint32_t client_no);
-/* The key whose text this is (constant-time comparison of hashes). */
+/* The key with this text, found by a constant-time comparison of hashes. */
 struct api_key *directory_key_by_text(struct directory *d, struct str key_text);
 struct api_key *directory_key(struct directory *d, struct str id);
 void partner_unref(struct partner *p);
@@ -171,8 +170,8 @@ void app_unref(struct app *a);
 void client_unref(struct client *c);
 void api_key_unref(struct api_key *k);
 
-/* For a batch of events: one lock, many look-ups. The pointers are valid until the unlock, which is
- * that of a writer, too. */
+/* For a batch of events: one lock, many look-ups. The pointers are valid until directory_unlock,
+ * which a writer calls, too. */
 void directory_read_lock(struct directory *d);
 const struct client *directory_client_locked(struct directory *d, struct str id);
 const struct app *directory_app_locked(struct directory *d, uint32_t app_no);

@@ -20,29 +20,29 @@ struct fields accounts_fields(struct accounts *accounts, const struct json *body
 bool accounts_new_id(struct accounts *accounts, const struct fields *f, enum account_kind kind,
                      const char *name, const char *prefix, struct str *ret_id);
 
-/* A new secret of messages, in the arena. */
+/* A new secret for operations messages, in the arena. */
 struct str accounts_new_secret(struct accounts *accounts, struct arena *arena);
 
-/* Begins the one change there may be and prints its document. The entry's reference becomes the
- * change's. */
+/* Begins the change, of which there is only one at a time, and prints its document. The entry's
+ * reference becomes the change's. */
 void accounts_ready(struct accounts *accounts, struct change *change, enum account_kind kind,
                     void *entry, struct str id);
 
-/* The same for an app made of *from, which stays the caller's. */
+/* The same for a new app copied from *from, which stays the caller's. */
 enum change_result accounts_app_ready(struct accounts *accounts, const struct app *from,
                                       struct problems *faults, struct change *ret_change);
 
-/* Into the directory, which takes the reference. */
+/* Puts the entry into the directory, which takes the reference. */
 void accounts_put(struct directory *d, enum account_kind kind, void *entry);
 
-/* What a failed validation comes to: a taken id is a conflict only when nothing else is wrong. */
+/* The result of a failed validation: a taken id is a conflict only if nothing else is wrong. */
 enum change_result accounts_refusal(const struct problems *faults);
 
-/* Whether the account may have one more of these; if not, a fault says how many it may have. */
+/* True if the account may have one more of these. False: a fault says how many it may have. */
 MUST_CHECK bool accounts_have_room(struct accounts *accounts, enum account_kind kind,
                                    uint32_t account_no, struct problems *faults);
 
-/* The same for a patch of an entry of that version: CHANGE_INVALID, CHANGE_STALE, or CHANGE_READY:
- * it can be made. */
+/* Judges a patch of an entry of that version. CHANGE_INVALID: there are faults; CHANGE_STALE:
+ * If-Match names another version; CHANGE_READY: the patch can be made. */
 enum change_result accounts_judge_patch(const struct problems *faults, struct str if_match,
                                         uint64_t version);

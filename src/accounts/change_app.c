@@ -51,7 +51,7 @@ static void app_urls(const struct fields *f, int64_t now_ms, struct app *a)
     for (int kind = LANE_SUCCESS; kind < LANE_KINDS; kind++) {
         const char *name = lane_url_field((enum lane_kind)kind);
         fields_callback_url(f, name, &a->url[kind]);
-        /* Setting a URL, even to the same value, ends what 410s began. */
+        /* Setting a URL, even to the same value, enables a lane that 410s have disabled. */
         if (fields_given(f, name))
             enable_lane(a, (enum lane_kind)kind, now_ms);
     }
@@ -140,7 +140,7 @@ enum change_result accounts_app_ready(struct accounts *accounts, const struct ap
 {
     struct app *entry = NULL;
     const char *why = NULL;
-    /* Every URL has been accepted before; a rule that has become stricter since is a fault too. */
+    /* Every URL was accepted before; if a rule has become stricter since, that is a fault, too. */
     if (!app_pack(from, &entry, &why)) {
         if (faults)
             problem_add(faults, STR("SuccessCallbackUrl"), "invalid",

@@ -31,7 +31,7 @@ static void partner_fields(const struct fields *f, bool sends_mail, struct partn
                     "this server sends no e-mail: its operator has set no smtp-url");
 }
 
-/* The one that it asks for, else the one with the fewest accounts. */
+/* The requested cluster, otherwise the one with the fewest accounts. */
 static uint32_t choose_cluster(const struct accounts *accounts, const struct fields *f)
 {
     uint32_t count = accounts->options.cluster_count;

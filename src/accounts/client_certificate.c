@@ -84,7 +84,7 @@ static EVP_PKEY *key_of(struct str key)
     return made;
 }
 
-/* The rest of the chain, up to one that is damaged: *ret_whole is false. */
+/* Reads the rest of the chain. *ret_whole false: it ends before a damaged certificate. */
 static STACK_OF(X509) * chain_of(struct str pem, bool *ret_whole)
 {
     STACK_OF(X509) *chain = sk_X509_new_null();
@@ -133,7 +133,7 @@ bool client_certificate_fits(struct arena *arena, struct str pem, struct str key
         why = "has expired";
     } else if (X509_check_purpose(x, X509_PURPOSE_SSL_CLIENT, 0) != 1) {
         why = "may not be used by TLS clients: its key usage says so";
-    } else if (!whole) { /* receivers would refuse the rest of the chain alone */
+    } else if (!whole) { /* receivers would refuse an incomplete chain */
         why = arena_print(arena, "holds a certificate, number %d, that cannot be read",
                           sk_X509_num(chain) + 2)
                   .p;

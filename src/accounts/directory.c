@@ -23,7 +23,7 @@ struct kind {
     void **by_no; /* [number]; NULL where none */
     size_t capacity;
     uint32_t highest;
-    uint32_t *of_account; /* [account_no]: how many it has; partners have no account */
+    uint32_t *of_account; /* [account_no]: its number of entries; partners have no account */
     size_t accounts;
 };
 
@@ -242,7 +242,7 @@ static uint32_t *count_of(struct kind *kind, uint32_t account_no)
     return &kind->of_account[account_no];
 }
 
-/* Under the write lock. The entry replaced is returned for the caller to let go. */
+/* Under the write lock. Returns the replaced entry, which the caller releases. */
 static void *put(struct directory *d, enum account_kind k, uint32_t no, struct str id, void *entry)
 {
     struct kind *kind = &d->kinds[k];

@@ -5,7 +5,7 @@
 
 #include "accounts/accounts.h"
 
-/* The numbers are those of the store's object kinds, which services/control.h asserts. */
+/* Numbered as the store's object kinds; services/control.h asserts that. */
 enum account_kind {
     ACCOUNT_PARTNER = 1,
     ACCOUNT_APP = 2,
@@ -17,7 +17,7 @@ enum account_kind {
 struct directory *directory_new(void);
 void directory_free(struct directory *d);
 
-/* Takes the caller's reference. An entry of the same id (and number) is replaced. */
+/* Takes over the caller's reference. Replaces the entry with the same id (and number). */
 void directory_put_partner(struct directory *d, struct partner *p);
 void directory_put_app(struct directory *d, struct app *a);
 void directory_put_client(struct directory *d, struct client *c);
@@ -27,14 +27,14 @@ void directory_remove_key(struct directory *d, struct str id);
 /* The operator's key of the environment: every scope, stored nowhere. */
 void directory_set_operator_key(struct directory *d, struct str key_text);
 
-/* Called as a partner (app_no 0) or an app is put in, before anybody sees it: which cluster it is
- * in. Before anything is put in. */
+/* `placed` is called with the cluster of each partner (app_no 0) and app that is put in, before
+ * anybody sees the entry. Set it before anything is put in. */
 typedef void (*directory_placed)(void *context, uint32_t account_no, uint32_t app_no,
                                  uint32_t cluster);
 void directory_set_placed(struct directory *d, directory_placed placed, void *context);
-/* How many partners each of the first `count` clusters has. */
+/* The number of partners in each of the first `count` clusters. */
 void directory_count_partners(struct directory *d, size_t *ret, uint32_t count);
-/* Of the first `count` clusters the one with the fewest partners. */
+/* The one of the first `count` clusters with the fewest partners. */
 uint32_t directory_least_cluster(struct directory *d, uint32_t count);
 
 /* One more than the highest number in use. */
@@ -48,11 +48,11 @@ uint32_t directory_end_locked(struct directory *d, enum account_kind kind);
 const struct client *directory_client_by_no_locked(struct directory *d, uint32_t client_no);
 const struct api_key *directory_key_by_no_locked(struct directory *d, uint32_t key_no);
 
-/* How many apps, clients or keys the account has. */
+/* The number of the account's apps, clients or keys. */
 size_t directory_count(struct directory *d, enum account_kind kind, uint32_t account_no);
 
-/* Lists, newest first: entries with numbers below `before_no` (0: from the newest), at most
- * `limit`, a reference each. Returns how many. */
+/* References to at most `limit` entries with numbers below `before_no` (0: all), newest first.
+ * Returns their number. */
 size_t directory_list_partners(struct directory *d, uint32_t before_no, struct partner **ret,
                                size_t limit);
 size_t directory_list_apps(struct directory *d, uint32_t account_no, uint32_t before_no,
@@ -62,5 +62,5 @@ size_t directory_list_clients(struct directory *d, uint32_t account_no, uint32_t
                               uint32_t before_no, struct client **ret, size_t limit);
 size_t directory_list_keys(struct directory *d, uint32_t account_no, uint32_t before_no,
                            struct api_key **ret, size_t limit);
-/* Endpoints that are disabled by 410s. Looks at every app. */
+/* The number of endpoints that 410s have disabled. Reads every app. */
 int64_t directory_count_disabled_endpoints(struct directory *d);

@@ -8,14 +8,15 @@
 #include "json/reader.h"
 #include "json/writer.h"
 
-/* Begins the text of a sealed URL: nothing that a URL can begin with. */
+/* A sealed URL begins with it; no other URL can. */
 #define DOCUMENT_SEALED_URL "sealed:"
 
 void document_print_partner(struct buf *to, const struct partner *p, const struct vault *vault,
                             struct env *env);
 void document_print_app(struct buf *to, const struct app *a, const struct vault *vault,
                         struct env *env);
-/* The members from LegacyFields to WithholdTests, which a document and an answer print alike. */
+/* The members from LegacyFields to WithholdTests, which are the same in a document and an
+ * answer. */
 void document_print_app_choices(struct json_writer *w, const struct app *a);
 void document_print_client(struct buf *to, const struct client *c);
 void document_print_key(struct buf *to, const struct api_key *k);

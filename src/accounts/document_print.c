@@ -42,7 +42,7 @@ static void secrets(struct json_writer *w, const char *name, const struct secret
     json_key_int(w, "SigOlder", s->sig_older);
 }
 
-/* What has an @ may have userinfo, which is a password. */
+/* A URL with an @ may contain a password (userinfo): it is sealed. */
 static void url(struct json_writer *w, const char *name, struct str value,
                 const struct vault *vault, struct env *env)
 {
@@ -79,7 +79,7 @@ static void print_final_statuses(struct json_writer *w, const struct final_statu
     json_end_array(w);
 }
 
-/* null where every 2xx is a success. */
+/* null: every 2xx is a success. */
 static void print_success_answer(struct json_writer *w, const struct success_answer *s)
 {
     json_key(w, "SuccessAnswer");

@@ -16,7 +16,7 @@ static bool open_sealed(struct document_reader *r, struct str sealed, struct str
     return vault_open(r->vault, r->arena, sealed, ret_secret, &r->under_second);
 }
 
-/* As document_print wrote it: with userinfo it is sealed. */
+/* Reads a URL as document_print wrote it: with userinfo it is sealed. */
 static struct str url_or_none(struct document_reader *r, const char *name)
 {
     struct str s = STR_NONE, opened = STR_NONE;
@@ -141,7 +141,7 @@ static void read_app_terms(struct document_reader *r, struct app *a)
     t->legacy_fields = document_flag(r, "LegacyFields");
     t->extended_fields = document_flag(r, "ExtendedFields");
     t->negative_ad_hoc = document_flag(r, "NegativeAdHoc");
-    /* Absent in stores that were written before there were such settings. */
+    /* Absent in documents of versions that did not have these settings. */
     fields_bool(&r->fields, "TrimDecimals", &t->trim_decimals);
     fields_bool(&r->fields, "NumericOfferGoalId", &t->numeric_goal_ids);
     fields_bool(&r->fields, "WithholdTests", &t->withhold_tests);

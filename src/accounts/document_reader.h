@@ -5,28 +5,28 @@
 #include "accounts/fields.h"
 #include "accounts/vault.h"
 
-/* Tables are as long as the highest number: one from a document edited by hand must not make them
- * fill the memory. */
+/* Tables are as long as the highest number: a number in a document edited by hand must not make
+ * them fill the memory. */
 #define DOCUMENT_NUMBER_MAX 100000000
 
 struct document_reader {
     struct fields fields; /* over the document */
     struct problems faults;
     struct arena *arena;
-    const struct vault *vault; /* NULL: nothing sealed stands in it */
+    const struct vault *vault; /* NULL: the document has nothing sealed */
     bool under_second;         /* the vault's second key has opened something */
-    bool is_sealed;            /* the first fault: the vault has not opened the member */
+    bool is_sealed;            /* the first fault is that the vault could not open the member */
 };
 
 void document_read_begin(struct document_reader *r, struct arena *arena,
                          const struct json *document, const struct vault *vault);
-/* Whether all was well; else *ret_why names the member. */
+/* True if there was no fault. False: *ret_why names the member. */
 MUST_CHECK bool document_read_end(const struct document_reader *r, const char *kind,
                                   struct str name, struct str *ret_why);
 
 void document_wrong(struct document_reader *r, const char *name);
 void document_cannot_open(struct document_reader *r, const char *name);
-/* Members that must be there. */
+/* Required members. */
 struct str document_text(struct document_reader *r, const char *name);
 struct str document_id(struct document_reader *r, const char *name);
 int64_t document_number(struct document_reader *r, const char *name, int64_t least, int64_t most);

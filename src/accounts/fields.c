@@ -96,7 +96,7 @@ void fields_int_or_null(const struct fields *f, const char *name, int64_t least,
         fields_int(f, name, least, most, ret);
 }
 
-/* False: something is wrong with it, and said. */
+/* False: it is wrong, and a problem was added. */
 static bool final_status(const struct fields *f, const char *name, const struct json *v,
                          struct final_statuses *to)
 {
@@ -246,7 +246,7 @@ static bool is_localhost(struct str host)
     return str_is(host, "localhost") || (host.n > n && memcmp(host.p + host.n - n, suffix, n) == 0);
 }
 
-/* Why callbacks cannot go to the address that the URL writes out; NULL: they can. */
+/* Why callbacks cannot be sent to an address that is written in the URL; NULL: they can. */
 static const char *address_problem(const struct fields *f, const struct url *url)
 {
     struct address address = {.family = AF_INET, .bytes = {127, 0, 0, 1}};
@@ -286,7 +286,7 @@ void fields_url(const struct fields *f, const char *name, struct str *ret)
         *ret = v->text;
 }
 
-/* What is set already stays as it is, whatever its braces mean. */
+/* A URL that is set already is accepted again, even if its braces are not valid macros. */
 void fields_callback_url(const struct fields *f, const char *name, struct str *ret)
 {
     const struct json *v = json_member(f->body, name);
@@ -323,7 +323,7 @@ static void success_wrong(const struct fields *f, const char *name, const char *
     problem_add(f->faults, str_of(name), "invalid", "%s", why);
 }
 
-/* The rule that a setting's members make; SUCCESS_ANY: none. */
+/* The rule of a setting with these members; SUCCESS_ANY: they make no rule. */
 static enum success_rule success_rule_of(const struct json *setting)
 {
     bool body = json_member(setting, "Body"), part = json_member(setting, "Contains");

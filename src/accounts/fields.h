@@ -21,8 +21,8 @@ struct fields {
     const struct json *body;
     struct problems *faults;
     bool patch;
-    bool by_partner;                       /* what only operators may give is refused */
-    const struct destination_rules *rules; /* which addresses a URL may write out */
+    bool by_partner;                       /* refuses members that only operators may give */
+    const struct destination_rules *rules; /* addresses that a URL may contain */
 };
 
 struct field_rule {
@@ -35,7 +35,7 @@ struct field_rule {
 MUST_CHECK bool fields_check(const struct fields *f, const struct field_rule *rules, size_t count);
 
 bool fields_given(const struct fields *f, const char *name);
-/* The member is refused where a partner asks. */
+/* Refuses the member if a partner asks. */
 void fields_operators_only(const struct fields *f, const char *name);
 void fields_required(const struct fields *f, const char *name);
 void fields_bool(const struct fields *f, const char *name, bool *ret);
@@ -44,13 +44,13 @@ void fields_int(const struct fields *f, const char *name, int64_t least, int64_t
 /* null is 0. */
 void fields_int_or_null(const struct fields *f, const char *name, int64_t least, int64_t most,
                         int64_t *ret);
-/* A list of 4xx statuses, in any order, perhaps with some given twice. */
+/* A list of 4xx statuses in any order, with or without repetitions. */
 void fields_final_statuses(const struct fields *f, const char *name, struct final_statuses *ret);
-/* A list of RewardTypes: *ret_unwanted has the bits of all types beside them. null: of none. */
+/* A list of RewardTypes: *ret_unwanted gets the bits of all other types. null: no bits. */
 void fields_reward_types(const struct fields *f, const char *name, uint32_t *ret_unwanted);
-/* null: every 2xx. What was set before is replaced as a whole. */
+/* null: every 2xx. The former setting is replaced as a whole. */
 void fields_success_answer(const struct fields *f, const char *name, struct success_answer *ret);
-/* ret_text may be NULL: the number as it was given. */
+/* ret_text: the number as given; may be NULL. */
 void fields_money(const struct fields *f, const char *name, int64_t least_micros,
                   int64_t most_micros, int64_t *ret_micros, struct str *ret_text);
 void fields_text(const struct fields *f, const char *name, size_t least_bytes, size_t most_bytes,
@@ -62,9 +62,9 @@ void fields_request_format(const struct fields *f, const char *name, enum reques
 void fields_id(const struct fields *f, const char *name, struct str *ret);
 /* null clears it. */
 void fields_email(const struct fields *f, const char *name, struct str *ret);
-/* A secret that a partner brings along from another network. */
+/* A secret that a partner already uses with another network. */
 void fields_callback_secret(const struct fields *f, const char *name, struct str *ret);
-/* null clears it. A URL as it was shown, with its user info masked, means the one in *ret. */
+/* null clears it. A URL with masked user info, as the API shows it, stands for the one in *ret. */
 void fields_url(const struct fields *f, const char *name, struct str *ret);
-/* The same of a URL that may have macros (domain/url_macros.h). */
+/* The same for a URL that may have macros (domain/url_macros.h). */
 void fields_callback_url(const struct fields *f, const char *name, struct str *ret);

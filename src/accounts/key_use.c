@@ -25,7 +25,7 @@ bool change_key_used(struct accounts *accounts, struct str key_id, struct change
     memcpy(&next, now, sizeof next);
     next.stored_used_ms = atomic_load(&now->used_ms);
     atomic_init(&next.noting_use, false);
-    atomic_store(&now->noting_use, false); /* this entry goes; where it stays, it may ask again */
+    atomic_store(&now->noting_use, false); /* if this entry is not replaced, it may ask again */
     struct api_key *entry = api_key_pack(&next);
     accounts_ready(accounts, ret_change, ACCOUNT_KEY, entry, entry->id);
     api_key_unref(now);

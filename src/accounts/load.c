@@ -23,7 +23,7 @@ static void *read_document(struct accounts *accounts, struct arena *arena, enum 
     UNREACHABLE();
 }
 
-/* Whether the directory has an entry with the id or the number of this one. */
+/* True if the directory has an entry with this entry's id or number. */
 static bool is_there(struct directory *d, enum account_kind kind, void *entry)
 {
     void *by_id = NULL, *by_no = NULL;
@@ -85,8 +85,9 @@ static uint32_t cluster_count(const struct accounts *accounts)
     return accounts->options.cluster_count ? accounts->options.cluster_count : 1;
 }
 
-/* A partner that was made in a new cluster, by a daemon that was told of it, is none of this one's,
- * and so is all that belongs to it: its events would be put into the wrong one. */
+/* False for a partner in a cluster that this daemon was not given, and for what belongs to that
+ * partner. Another daemon, which knows the cluster, has created it. Here its events would be stored
+ * in the wrong cluster. */
 static bool has_place(struct accounts *accounts, enum account_kind kind, const void *entry)
 {
     uint32_t account_no = 0;
@@ -124,7 +125,7 @@ bool accounts_refresh(struct accounts *accounts, struct arena *arena, enum accou
     return entry != NULL;
 }
 
-/* The id of an entry that lacks what it belongs to; absent: none. */
+/* The id of an entry whose partner or app is missing; absent: none. */
 static struct str first_orphan(struct directory *d, struct arena *arena, const char **ret_kind)
 {
     struct str orphan = STR_NONE;

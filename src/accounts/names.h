@@ -22,5 +22,5 @@ MUST_CHECK bool operations_format_parse(struct str name, enum operations_format 
 /* PartnerId, AppId, ClientId, KeyId: [A-Za-z0-9_-]{1,64}. */
 bool account_id_valid(struct str id);
 
-/* "success", "failure", "offer" <-> the app's field of that lane's URL. */
+/* "success", "failure", "offer": names of lanes, each with a URL field of the app. */
 const char *lane_url_field(enum lane_kind kind);

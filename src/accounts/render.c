@@ -25,7 +25,7 @@ void render_partner(struct json_writer *w, const struct partner *p)
     json_end_object(w);
 }
 
-/* Neither the key nor the certificate itself: what tells which it is, and until when. */
+/* Prints what identifies the certificate, and when it expires; neither key nor certificate. */
 static void certificate(struct json_writer *w, const struct client_certificate *c)
 {
     char hex[2 * sizeof c->sha256 + 1];

@@ -8,10 +8,11 @@
 
 void render_partner(struct json_writer *w, const struct partner *p);
 void render_app(struct json_writer *w, const struct app *a, bool with_secret);
-/* "OlderSecretUntil": when the last secret but the newest ends, or null. */
+/* "OlderSecretUntil": when the last of the older secrets ends, or null. */
 void render_older_until(struct json_writer *w, const struct secrets *s, int64_t now_ms);
 void render_client(struct json_writer *w, const struct client *c);
-/* creator: the person who made it, absent: not said; creator_gone: was removed or disabled. */
+/* creator: the person who made it; absent: not shown. creator_gone: the person was removed or
+ * disabled. */
 void render_key(struct json_writer *w, const struct api_key *k, struct str key_text,
                 struct str creator, bool creator_gone);
 

@@ -73,7 +73,7 @@ static void quote(struct buf *to, struct str text)
     buf_add_c(to, shown.n < text.n ? "...\"" : "\"");
 }
 
-/* Behind what is wrong with the body. */
+/* Adds the body's beginning after the clause that says what is wrong. */
 static void quote_beginning(struct buf *to, struct str body)
 {
     if (str_has_prefix(body, "\x1f\x8b")) {
@@ -86,7 +86,7 @@ static void quote_beginning(struct buf *to, struct str body)
 
 /* --- a field --------------------------------------------------------------------------------- */
 
-/* Whether a part of a pointer, escaped, names the member. */
+/* True if an escaped part of a pointer names the member. */
 static bool is_named(struct str name, struct str part)
 {
     size_t at = 0;
@@ -100,7 +100,7 @@ static bool is_named(struct str name, struct str part)
     return at == name.n;
 }
 
-/* An element by its index; NULL: the part is none, or there are not so many. */
+/* An element by its index; NULL: the part is no index, or the array is shorter. */
 static const struct json *element(const struct json *array, struct str part)
 {
     uint64_t index;
@@ -159,7 +159,7 @@ static struct str text_of(const struct json *v)
 static bool judge_value(const struct success_answer *s, const struct json *v, struct buf *ret_why)
 {
     struct str text = v ? text_of(v) : STR_NONE;
-    const char *unusable = v ? v->unusable : NULL; /* what was read is not what was written */
+    const char *unusable = v ? v->unusable : NULL; /* the text read differs from the text sent */
     if (!unusable && str_eq(text, s->text))
         return true;
     buf_add_c(ret_why, "its field ");

@@ -28,12 +28,12 @@ struct mail_server {
     int refs;           /* under the mailer's lock */
     struct arena arena; /* its texts */
     struct mailer_options options;
-    bool is_local; /* the server is on this machine: nobody listens in */
+    bool is_local; /* the server is on this machine, so nobody can listen in */
 };
 
 struct mailer {
     pthread_mutex_t lock;
-    struct mail_server *server; /* of what is begun now */
+    struct mail_server *server; /* for mails that begin now */
     struct worker *worker;
     atomic_llong stopped_us; /* when mailer_abort was called; 0: not yet */
 };
@@ -73,7 +73,7 @@ bool mailer_url_check(const char *text, const char **ret_why)
     return !*ret_why;
 }
 
-/* Of 127.0.0.0/8; a name that only begins with it is a stranger's. */
+/* True for an address in 127.0.0.0/8. A host name that only begins like one may be anybody's. */
 static bool is_loopback(const char *host)
 {
     struct in_addr address;
@@ -135,9 +135,9 @@ static void release_server(struct mailer *m, struct mail_server *s)
 /* --- one mail ----------------------------------------------------------------------------------
  */
 
-/* How far a mail has come, and the last refusal that the server said (a line that begins with 4 or
- * 5), as far as it fits. It comes from the network: what is not printable ASCII is a question mark.
- */
+/* The progress of a mail, and the server's last refusal (a line that begins with 4 or 5), cut to
+ * fit. The refusal comes from the network: bytes that are not printable ASCII become question
+ * marks. */
 struct dialogue {
     const struct mailer *mailer;
     bool has_addressed;
@@ -148,8 +148,8 @@ struct dialogue {
 };
 
 /* A stop ends a mail at once, unless its text has been sent: the server delivers that mail, and if
- * its answer were not read, the mail would be sent again after the restart. libcurl asks at least
- * once a second. */
+ * its answer were not read, the mail would be sent again after the restart. libcurl calls this at
+ * least once a second. */
 static int progressed(void *context, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
 {
     const struct dialogue *dialogue = context;
@@ -205,7 +205,7 @@ static void set_server(CURL *curl, const struct mail_server *server)
     const struct mailer_options *o = &server->options;
     curl_easy_setopt(curl, CURLOPT_URL, o->url);
     curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "smtp,smtps");
-    curl_easy_setopt(curl, CURLOPT_PROXY, ""); /* that of the environment is for HTTP */
+    curl_easy_setopt(curl, CURLOPT_PROXY, ""); /* the environment's proxy is for HTTP */
     curl_easy_setopt(curl, CURLOPT_USE_SSL,
                      (long)(server->is_local ? CURLUSESSL_TRY : CURLUSESSL_ALL));
     if (o->ca_file)
@@ -219,7 +219,7 @@ static void set_server(CURL *curl, const struct mail_server *server)
     curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, CONNECT_TIMEOUT_SECONDS);
 }
 
-/* What was refused before RCPT was no refusal of the mail. */
+/* A refusal before RCPT did not concern the mail, so it is forgotten. */
 static int note_sent(CURL *curl, curl_infotype type, char *p, size_t n, void *context)
 {
     struct dialogue *dialogue = context;
@@ -256,8 +256,7 @@ static int close_socket(void *context, curl_socket_t fd)
     return close(fd);
 }
 
-/* Otherwise libcurl would say QUIT, and wait two minutes for the answer of a server that gives
- * none. */
+/* Otherwise libcurl would send QUIT, and wait two minutes for a server that does not answer. */
 static void hang_up(const struct dialogue *dialogue)
 {
     for (int i = 0; i < SOCKETS_MOST; i++)
@@ -318,7 +317,7 @@ static curl_mime *make_body(CURL *curl, const struct mail *mail)
 
 static void set_dialogue(CURL *curl, struct dialogue *dialogue)
 {
-    curl_easy_setopt(curl, CURLOPT_VERBOSE, 1L); /* or nothing is told of what is sent */
+    curl_easy_setopt(curl, CURLOPT_VERBOSE, 1L); /* so that libcurl reports what is sent */
     curl_easy_setopt(curl, CURLOPT_DEBUGFUNCTION, note_sent);
     curl_easy_setopt(curl, CURLOPT_DEBUGDATA, dialogue);
     curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, take_refusal);

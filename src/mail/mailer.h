@@ -26,34 +26,34 @@ struct mail {
     /* in; texts are valid until done */
     struct task done;
     struct executor *reply_to;
-    uint32_t owner; /* they take turns: the account whose people chose the address; 0: operators */
+    uint32_t owner; /* takes turns: the account whose people chose the address; 0: operators */
     const char *to;
     struct str subject;      /* ASCII */
     struct str text;         /* UTF-8 */
-    const char *id;          /* its Message-ID is made of it: a repetition is known by it */
+    const char *id;          /* the Message-ID is made of it, so that a repetition is recognised */
     int64_t wall_ms;         /* its Date */
     struct str settings_url; /* the page on which such mails are turned off; absent: none */
     /* out */
     bool good;
     /* When it is not: */
-    bool is_refused;    /* for good: the server said so (5xx) of its address or its text */
-    bool was_addressed; /* it failed behind RCPT, so other mails may well go; otherwise the server
-                         * was not reached, or takes no mail at all */
+    bool is_refused;    /* the server refused the address or the text for good (5xx) */
+    bool was_addressed; /* it failed after RCPT, so other mails may succeed; otherwise the server
+                           was not reached, or takes no mail at all */
     char why[256];      /* a sentence */
     /* the mailer's */
     struct task task;
     struct mailer *mailer;
 };
 
-/* smtp://HOST[:PORT], with STARTTLS but on this machine (RFC 3207), or smtps://HOST[:PORT], TLS
- * from the start (RFC 8314). False: *ret_why is a sentence. */
+/* smtp://HOST[:PORT], with STARTTLS (RFC 3207) unless the server is on this machine, or
+ * smtps://HOST[:PORT], TLS from the start (RFC 8314). False: *ret_why is a sentence. */
 MUST_CHECK bool mailer_url_check(const char *url, const char **ret_why);
 struct mailer *mailer_new(const struct mailer_options *options);
-/* For what is sent behind this call. Any thread, never blocks. */
+/* For mails that are sent after this call. Any thread, never blocks. */
 void mailer_change(struct mailer *m, const struct mailer_options *options);
 /* Any thread, never blocks; a mail belongs to the mailer until its `done` runs. */
 void mailer_send(struct mailer *m, struct mail *mail);
 /* For a stop. No other mail begins. A mail whose text has been sent waits for the server's answer,
  * for at most five seconds; every other mail under way ends within a second, and is not good. */
 void mailer_abort(struct mailer *m);
-void mailer_free(struct mailer *m); /* NULL too; none is under way */
+void mailer_free(struct mailer *m); /* NULL: nothing; no mail may be under way */

@@ -62,7 +62,8 @@ static void set_up(CURL *curl, const struct fetch *f, struct fetch_answer *answe
     curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
     curl_easy_setopt(curl, CURLOPT_PROXY, f->proxy ? f->proxy : "");
-    /* What the provider names goes by the proxy, wherever it is: see may_reach. */
+    /* Addresses that the provider names always go through the proxy: without one, may_reach checks
+     * them. */
     curl_easy_setopt(curl, CURLOPT_NOPROXY, f->rules ? "" : "localhost,127.0.0.1,::1");
     if (f->ca_file)
         curl_easy_setopt(curl, CURLOPT_CAINFO, f->ca_file);

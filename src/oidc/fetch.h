@@ -1,5 +1,5 @@
-/* One HTTP request to an identity provider, by libcurl: blocks, so never on a loop. No redirect is
- * followed, the answer and its time are bounded. */
+/* One HTTP request to an identity provider, by libcurl. It blocks, so it never runs on a loop.
+ * Redirects are not followed; the answer's size and time are bounded. */
 #pragma once
 
 #include "base/buf.h"
@@ -13,8 +13,8 @@ struct fetch {
     const char *form;            /* the body of a POST; NULL: a GET */
     const char *user, *password; /* NULL: none */
     const char *ca_file, *proxy; /* NULL: the system's; none */
-    /* Where addresses of this machine or of the private network are not for others to name: of
-     * whoever is not the issuer itself; NULL: any. */
+    /* The addresses allowed for a host other than the issuer's: others must not name this machine
+     * or the private network. NULL: all. */
     const struct destination_rules *rules;
     const atomic_bool *stopping;
 };
@@ -23,10 +23,10 @@ struct fetch {
 
 enum fetch_verdict {
     FETCH_GOOD,
-    FETCH_REFUSED,     /* an answer that is no 200, or is too large */
-    FETCH_UNREACHABLE, /* no whole answer: refused connections, TLS, timeouts */
+    FETCH_REFUSED,     /* the answer is not 200, or too large */
+    FETCH_UNREACHABLE, /* no complete answer: refused connections, TLS, timeouts */
 };
 
-/* Not FETCH_GOOD: with a sentence; of a refusal the body is in *ret all the same. */
+/* Other than FETCH_GOOD: *ret_why is a sentence. With FETCH_REFUSED *ret still has the body. */
 MUST_CHECK enum fetch_verdict fetch_run(const struct fetch *f, struct buf *ret,
                                         char ret_why[FETCH_WHY_BYTES]);

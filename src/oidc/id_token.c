@@ -10,7 +10,7 @@
 #define SKEW_S 60
 #define NAME_BYTES_MOST 256
 
-/* A NumericDate (RFC 7519, section 2): seconds, of which a fraction does not matter here. */
+/* A NumericDate (RFC 7519, section 2): seconds; a fraction is ignored. */
 static bool read_time(const struct json *claims, const char *name, int64_t *ret)
 {
     const struct json *v = json_member(claims, name);
@@ -29,7 +29,7 @@ static struct str text_of(const struct json *claims, const char *name)
     return v && v->type == JSON_STRING ? v->text : STR_NONE;
 }
 
-/* A token for several audiences must say that it was made for this client. */
+/* A token for several audiences must name this client as the one that it was made for (azp). */
 static bool is_for(const struct json *claims, struct str client_id)
 {
     const struct json *aud = json_member(claims, "aud"), *azp = json_member(claims, "azp");
@@ -84,8 +84,8 @@ static const char *judge(const struct json *claims, const struct provider *p, st
     return judge_times(claims, now_ms / 1000);
 }
 
-/* It is shown, and never decides who somebody is. One that the provider has not verified may be
- * anybody's; where it says nothing of that, it vouches for it. */
+/* The address is shown, and never identifies a person. An address that the provider has not
+ * verified is not used: it may be anybody's. Without email_verified the provider vouches for it. */
 static struct str email_of(struct arena *arena, const struct json *claims)
 {
     const struct json *verified = json_member(claims, "email_verified");

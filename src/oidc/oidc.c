@@ -22,7 +22,7 @@
 #define AGAIN_MS MINUTE_MS    /* between two requests for an unknown key */
 #define DOWN_TOLD_MS FRESH_MS /* how long a failure is reported, unless a success ends it */
 
-/* All providers of one reading of the file. */
+/* All providers from one reading of the file. */
 struct generation {
     atomic_uint refs;
     struct providers providers;
@@ -37,7 +37,7 @@ struct oidc_client {
     const struct provider *provider;
     struct worker *worker;
     atomic_int waiting;
-    /* What is known of it: its thread's. */
+    /* The state of the provider; only its thread uses it. */
     struct buf document, keys; /* as fetched; empty: not yet */
     int64_t document_ms, keys_ms, searched_ms;
     int64_t pause_ms, paused_until_ms; /* 0: it answered last time */
@@ -68,8 +68,8 @@ static struct str host_of(struct oidc_ask *ask, struct str url)
     return url_parse(ask->arena, url, &parts, &why) ? parts.host : STR_NONE;
 }
 
-/* The operator has named the issuer's host; what the issuer names may not lead to machines that are
- * not public, nor away from TLS. */
+/* The operator has named the issuer's host. URLs that the issuer names must not lead to machines
+ * that are not public, nor away from TLS. */
 static bool fetch(struct oidc_ask *ask, struct str url, struct fetch f, struct buf *ret)
 {
     struct oidc_client *c = ask->client;
@@ -148,8 +148,7 @@ static void add_field(struct buf *form, const char *name, struct str value)
     curl_free(text);
 }
 
-/* Whether the secret goes into the form and not, as is the rule, into a header (RFC 6749, 2.3.1).
- */
+/* True if the secret must be sent in the form, instead of a header as usual (RFC 6749, 2.3.1). */
 static bool wants_secret_in_form(const struct json *document)
 {
     const struct json *ways = json_member(document, "token_endpoint_auth_methods_supported");
@@ -221,8 +220,8 @@ static bool fetch_keys(struct oidc_ask *ask, const struct json *document)
     return good;
 }
 
-/* A key that is new is looked for once a minute at most: whoever sends unknown ones must not make
- * us ask for each. */
+/* For an unknown key the keys are fetched again at most once a minute, so that tokens with unknown
+ * keys cannot cause a request each. */
 static bool verify(struct oidc_ask *ask, const struct json *document, struct str token,
                    struct str *ret_claims)
 {
@@ -259,7 +258,8 @@ static bool take_token(struct oidc_ask *ask, const struct json *document, struct
            fail(ask, reason);
 }
 
-/* Another provider's code is not sent to this one, nor the other way round (RFC 9207). */
+/* Checks that the code came from this provider: a code must not be sent to another one (RFC
+ * 9207). */
 static bool came_from(struct oidc_ask *ask, const struct json *document)
 {
     const struct json *always =

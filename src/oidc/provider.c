@@ -68,7 +68,8 @@ static void read_groups(struct providers *to, struct provider *p, const struct j
         problem_add(faults, STR("Groups"), "invalid", "has a group twice");
 }
 
-/* TLS, but to this very machine: whoever can answer for the issuer can sign in as anybody. */
+/* Requires TLS, except for this machine: whoever can answer for the issuer can sign in as
+ * anybody. */
 static void check_issuer(struct providers *to, struct provider *p, struct problems *faults)
 {
     struct url url;
@@ -133,7 +134,7 @@ static void read_provider(struct providers *to, const struct json *v, struct pro
     make_key(p);
 }
 
-/* Each sign-in must mean one of them. */
+/* Adds a problem if a sign-in could mean two of them. */
 static bool has_twice(const struct providers *p, struct problems *faults)
 {
     for (size_t i = 1; i < p->count; i++)

@@ -1,6 +1,6 @@
-/* The algorithm is the token's, of a short list of those with two keys; the kind of key that it
- * takes is ours to say. So "none" is unknown, and a public key never serves as an HMAC's. RSA keys
- * below 2,048 bits are not used. */
+/* The token names the algorithm, from a short list of asymmetric ones; this file decides which kind
+ * of key the algorithm takes. So "none" is unknown, and a public key is never used for an HMAC. RSA
+ * keys below 2,048 bits are not used. */
 #include "oidc/token_signature.h"
 
 #include "json/reader.h"
@@ -29,7 +29,7 @@ static const struct algorithm *algorithm_of(struct str name)
     return NULL;
 }
 
-/* The protected header; NULL: it is none that may be followed. */
+/* The protected header; NULL: it is invalid, or has `crit`. */
 static const struct json *header_of(struct arena *arena, struct str token)
 {
     struct str rest = token, text = str_cut(&rest, '.'), why = STR_NONE;
@@ -59,7 +59,7 @@ static bool fits(const struct json *key, const struct algorithm *a, struct str k
            (!kid.p || str_eq(json_member_text(key, "kid"), kid));
 }
 
-/* With the members of a public key and no others. */
+/* Imports only the members of a public key. */
 static cjose_jwk_t *import_key(const struct json *key)
 {
     static const char *const members[] = {"kty", "n", "e", "crv", "x", "y"};
