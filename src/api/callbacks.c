@@ -106,10 +106,8 @@ static void print_next(struct callbacks_request *l)
     struct buf next = {0};
     if (l->is_range)
         day_cursor_print(&next, l->c->account_no, &place);
-    else if (endless)
-        feed_cursor_print(&next, l->c->account_no, &l->last);
     else
-        cursor_print(&next, l->c->account_no, l->last.event_no);
+        feed_cursor_print(&next, l->c->account_no, &l->last);
     json_key_string(&l->c->writer, "Next", more ? buf_str(&next) : STR_NONE);
     buf_free(&next);
 }
@@ -323,6 +321,8 @@ static void parameter_place(struct call *c, struct callbacks_request *l)
     }
 }
 
+/* The list and the feed take each other's places: `postbackd listen` begins the feed behind the
+ * newest callback, and asks the list for what is before a place in the feed. */
 static void parameter_feed_place(struct call *c, struct callbacks_request *l)
 {
     struct str text = call_parameter(c, "after");
@@ -330,7 +330,8 @@ static void parameter_feed_place(struct call *c, struct callbacks_request *l)
     if (text.p && !feed_cursor_parse(text, c->account_no, &place))
         problem_add(&c->problems, STR("after"), "invalid", QUERY_AFTER_DETAIL);
     l->list.after_event_no = place.event_no;
-    l->list.after_accepted_ms = place.accepted_ms;
+    if (l->list.order == LIST_OLDEST_FIRST)
+        l->list.after_accepted_ms = place.accepted_ms;
 }
 
 static void parameter_position(struct call *c, struct callbacks_request *l)
@@ -338,10 +339,8 @@ static void parameter_position(struct call *c, struct callbacks_request *l)
     l->list.limit = query_limit(c);
     if (l->is_range)
         parameter_place(c, l);
-    else if (l->list.order == LIST_OLDEST_FIRST)
-        parameter_feed_place(c, l);
     else
-        query_after(c, &l->list.after_event_no);
+        parameter_feed_place(c, l);
 }
 
 static void parameter_format(struct call *c, struct callbacks_request *l)

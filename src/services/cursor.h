@@ -11,11 +11,11 @@
 void cursor_print(struct buf *to, uint32_t account_no, uint64_t event_no);
 MUST_CHECK bool cursor_parse(struct str text, uint32_t account_no, uint64_t *ret_event_no);
 
-/* In the rewards feed: the position after that event. The time tells whether the store still has
- * the event under its number (callback_list.after_accepted_ms). */
+/* In the rewards feed and in the list of callbacks: the position after that event. The time tells
+ * whether the store still has the event under its number (callback_list.after_accepted_ms). */
 struct feed_place {
     uint64_t event_no;
-    int64_t accepted_ms; /* 0: unknown, from a cursor of an earlier version */
+    int64_t accepted_ms; /* 0: unknown, from a cursor of cursor_print */
 };
 
 /* Bound to its account, too. Also parses cursors of cursor_print. */

@@ -90,6 +90,8 @@ def test_a_place_in_the_feed_from_before_a_restore_skips_nothing(tmp_path):
     assert feed(first, place).json == {"Items": [], "Next": place}
     days = "startDate=%s&endDate=%s" % (day(-1), day(1))
     in_range = first.api().get("/api/v1/rewards?partnerId=%s&limit=12&%s" % (account.partner_id, days)).json["Next"]
+    newest = first.api().get("/api/v1/callbacks", query={"partnerId": account.partner_id, "limit": 1}).json
+    assert newest["Next"] == place  # `postbackd listen` begins there
     first.stop()
 
     store = tmp_path / "second" / "store"
