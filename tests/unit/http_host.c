@@ -20,6 +20,20 @@ static void answer_text(struct http_request *r)
     buf_free(&text);
 }
 
+/* The server is freed while requests are held, but the loop goes on until each is answered: a
+ * request whose handler never answers is never freed. */
+static void stop_if_none_held(void)
+{
+    if (host.server_is_freed && host.held == 0)
+        loop_stop(host.loop);
+}
+
+static void held_is_answered(void)
+{
+    host.held--;
+    stop_if_none_held();
+}
+
 static void fire_later(struct timer *t)
 {
     struct later *l = CONTAINER_OF(t, struct later, timer);
@@ -27,6 +41,7 @@ static void fire_later(struct timer *t)
     if (r->gone)
         host.gone_seen++;
     answer_text(r);
+    held_is_answered();
 }
 
 static void fire_when_gone(struct timer *t)
@@ -44,10 +59,12 @@ static void next_piece(struct http_request *r)
     if (r->gone) {
         host.gone_seen++;
         http_respond_end(r);
+        held_is_answered();
     } else if (l->pieces_left-- > 0) {
         http_respond_piece(r, (struct str){l->fill, sizeof l->fill}, next_piece);
     } else {
         http_respond_end(r);
+        held_is_answered();
     }
 }
 
@@ -56,6 +73,14 @@ static void cut_short(struct http_request *r)
 {
     host.gone_seen += r->gone;
     http_respond_abort(r);
+    held_is_answered();
+}
+
+static void hold(struct later *l, void (*fire)(struct timer *), int64_t for_ms)
+{
+    host.held++;
+    l->timer.fire = fire;
+    loop_timer_set(l->r->loop, &l->timer, loop_mono_ms(l->r->loop) + for_ms);
 }
 
 static void answer_who(struct http_request *r)
@@ -81,23 +106,23 @@ void handle(void *context, struct http_request *r)
     r->context = l;
     memset(l->fill, 'x', sizeof l->fill);
     if (str_is(r->path, "/later")) {
-        l->timer.fire = fire_later;
-        loop_timer_set(r->loop, &l->timer, loop_mono_ms(r->loop) + 30);
+        hold(l, fire_later, 30);
     } else if (str_is(r->path, "/when-gone") || str_is(r->path, "/when-told")) {
-        l->timer.fire = fire_when_gone;
-        loop_timer_set(r->loop, &l->timer, loop_mono_ms(r->loop));
+        hold(l, fire_when_gone, 0);
     } else if (str_is(r->path, "/at-stop")) {
+        host.held++;
         l->timer.fire = fire_later;
         host.at_stop = l;
     } else if (str_is(r->path, "/late")) {
-        l->timer.fire = fire_later;
-        loop_timer_set(r->loop, &l->timer, loop_mono_ms(r->loop) + 30);
+        hold(l, fire_later, 30);
         http_respond_by(r, loop_mono_ms(r->loop), "not known yet");
     } else if (str_is(r->path, "/stream")) {
+        host.held++;
         l->pieces_left = str_is(r->query, "endless") ? INT_MAX : 100;
         http_respond_begin(r, 200, "text/csv", STR_NONE);
         next_piece(r);
     } else if (str_is(r->path, "/cut")) {
+        host.held++;
         http_respond_begin(r, 200, "text/csv", STR_NONE);
         http_respond_piece(r, STR("half"), cut_short);
     } else if (str_is(r->path, "/who")) {
@@ -166,7 +191,8 @@ bool host_start(struct http_server_options options)
     host.port = here.port;
     host.handled = host.gone_seen = host.bodies_good = 0;
     host.mono_added_ms = 0;
-    host.told = false;
+    host.told = host.server_is_freed = false;
+    host.held = 0;
     host.loop = loop_new(&host_env);
     options.handle = handle;
     options.headers_in = headers_in;
@@ -180,7 +206,8 @@ static void host_stopped(void *context)
 {
     ASSERT(context == &host);
     http_server_free(host.server);
-    loop_stop(host.loop);
+    host.server_is_freed = true;
+    stop_if_none_held();
 }
 
 static void run_stop(struct task *task)

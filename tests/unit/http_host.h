@@ -29,6 +29,8 @@ struct host {
     struct task task;
     int64_t stop_after_ms;
     atomic_int handled, gone_seen, bodies_good, thread_id;
+    int held; /* requests that the handler has yet to answer */
+    bool server_is_freed;
     struct later *at_stop;      /* to be answered once stopping has begun */
     atomic_llong mono_added_ms; /* by which the server's clock is ahead */
     atomic_bool told;           /* requests of /when-told are answered */
