@@ -57,6 +57,12 @@ def leave_nothing_behind(process):
     atexit.register(lambda: process.poll() is None and process.kill())
 
 
+def is_sanitized():
+    """Such a program maps a large part of the address space, and uses more memory."""
+    binary = Path(BINARY).read_bytes()
+    return b"__asan_init" in binary or b"__tsan_init" in binary
+
+
 databases = {}  # on POSTGRESQL: of which directory
 
 
@@ -86,6 +92,7 @@ class Daemon:
         self.env = dict(env or {})
         self.schedule = schedule
         self.allow = allow
+        self.loops = LOOPS
         self.port = 0
         self.process = None
         self.fds = ()  # what the process inherits
@@ -100,8 +107,8 @@ class Daemon:
             line += ["--retry-schedule", self.schedule]
         for cidr in self.allow:
             line += ["--allow-destination", cidr]
-        if LOOPS and "--loops" not in self.options:
-            line += ["--loops", LOOPS]
+        if self.loops and "--loops" not in self.options:
+            line += ["--loops", self.loops]
         return line + self.options
 
     def spawn(self):
@@ -174,8 +181,7 @@ class Daemon:
 
     def check_resident(self, most_kib, which="VmRSS"):
         """Nobody can say of a daemon with a sanitizer, which keeps what is freed, or notes on it."""
-        binary = Path(BINARY).read_bytes()
-        if b"__asan_init" not in binary and b"__tsan_init" not in binary:
+        if not is_sanitized():
             assert self.resident_kib(which) < most_kib
 
     def check_grown(self, before_kib, most_kib):

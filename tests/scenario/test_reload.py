@@ -33,7 +33,7 @@ def named(said, event):
 def test_settings_that_a_running_server_takes_and_those_it_does_not(own_daemon, tmp_path):
     file = tmp_path / "conf"
     file.write_text("reads-per-minute = 500\nloops = 1\n")
-    own_daemon.options = ["--config", str(file), "--access-log-probes"]
+    own_daemon.options, own_daemon.loops = ["--config", str(file), "--access-log-probes"], None
     d = own_daemon.start()
     account = Account(d, "http://127.0.0.1:1/")
     path = "/api/v1/apps/" + account.app_id
