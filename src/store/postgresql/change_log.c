@@ -41,22 +41,20 @@ static int ask_made(struct postgresql_store *s, struct pg *pg)
     return pg_query(pg, "SELECT EXISTS(SELECT FROM object_log WHERE revision=$1 AND node=$2)");
 }
 
-/* A change that does not go into the log is the only one of its node under way: the lock is held
- * until the commit ends. So an earlier try whose commit is in doubt has ended before this one looks
- * for it, and no other node's changes wait. If it is found, locking its row makes the server write
- * WAL, so that this commit waits for a standby. */
+/* A change that does not go into the log locks it, too. So an earlier try whose commit is in doubt
+ * has ended before this one looks for it. If it is found, the lock makes the server write WAL, so
+ * that this commit waits for a standby. */
 static enum pg_fate begin_unlogged(struct postgresql_store *s, struct pg *pg,
                                    const struct object_change *change, bool *ret_made)
 {
-    args_int(pg_args(pg), PG_INT8, (int64_t)s->nodes.member.self);
-    pg_query(pg, "SELECT pg_advisory_xact_lock($1)");
+    pg_exec(pg, "SELECT 1 FROM revision WHERE name='object' FOR NO KEY UPDATE");
     if (!s->change_writer.unknown)
         return PG_OK;
     args_int(pg_args(pg), PG_INT2, change->kind);
     args_str(&pg->args, PG_TEXT, change->id);
-    int at = pg_query(pg, "SELECT 1 FROM object WHERE kind=$1 AND id=$2 FOR NO KEY UPDATE");
+    int at = pg_query(pg, "SELECT EXISTS(SELECT FROM object WHERE kind=$1 AND id=$2)");
     enum pg_fate fate = pg_sync(pg);
-    *ret_made = fate == PG_OK && PQntuples(pg_result(pg, at)) > 0;
+    *ret_made = fate == PG_OK && pg_int(pg_result(pg, at), 0, 0);
     return fate;
 }
 
