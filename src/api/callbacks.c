@@ -229,10 +229,11 @@ static bool list_ok(struct callbacks_request *l)
 {
     if (l->list.status != STORE_FOREIGN)
         return call_store_ok(l->c, l->list.status);
-    problem_add(&l->c->problems, STR("after"), "invalid",
-                "Another reward has this place, because an older backup was restored. Read the "
-                "feed once from its beginning, without after; a reward that you know already has "
-                "the same RewardId.");
+    problem_add(
+        &l->c->problems, STR("after"), "invalid",
+        "Another event has this place, because an older backup was restored. Read once from "
+        "the beginning, without after; a reward that you know already has the same "
+        "RewardId.");
     call_answer_invalid_query(l->c);
     return false;
 }

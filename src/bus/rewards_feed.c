@@ -27,7 +27,7 @@
 
 struct reached {
     uint32_t account_no;
-    struct feed_place last;
+    struct feed_place place;
 };
 
 struct rewards_feed {
@@ -226,7 +226,7 @@ static bool commit(struct rewards_feed *f)
         struct partner *p = directory_partner_by_no(f->directory, r.account_no);
         struct buf cursor = {0};
         ASSERT(p); /* partners are never deleted */
-        feed_cursor_print(&cursor, r.account_no, &r.last);
+        feed_cursor_print(&cursor, r.account_no, &r.place);
         good = rewards_writer_add(&f->writer, f->cursors_topic, 0, p->id, buf_str(&cursor));
         buf_free(&cursor);
         partner_unref(p);
@@ -236,7 +236,7 @@ static bool commit(struct rewards_feed *f)
     else
         rewards_writer_abort(&f->writer);
     for (size_t i = 0; i < f->reached_count && good; i++)
-        set_cursor(f, f->reached[i].account_no, f->reached[i].last);
+        set_cursor(f, f->reached[i].account_no, f->reached[i].place);
     if (good)
         atomic_fetch_add(&f->numbers.rewards, (long long)f->rewards);
     f->reached_count = f->rewards = 0;
@@ -268,7 +268,7 @@ static enum page_result write_rows(struct rewards_feed *f, const struct partner 
                                    const struct callback_list *list)
 {
     enum page_result result = list->more ? PAGE_MORE : PAGE_WHOLE;
-    struct reached last = {.account_no = p->account_no};
+    struct reached reached = {.account_no = p->account_no};
     if (f->rewards == 0)
         f->begun_mono_ms = env_mono_ms(f->env);
     struct buf json = {0};
@@ -281,14 +281,14 @@ static enum page_result write_rows(struct rewards_feed *f, const struct partner 
             result = PAGE_NOT_WRITTEN;
         } else {
             const struct event *e = &list->rows[i].event;
-            last.last = (struct feed_place){e->event_no, e->accepted_ms};
+            reached.place = (struct feed_place){e->event_no, e->accepted_ms};
             f->rewards++;
         }
     }
     buf_free(&json);
-    if (last.last.event_no) {
+    if (reached.place.event_no) {
         f->reached = xgrow(f->reached, &f->reached_room, f->reached_count + 1, sizeof *f->reached);
-        f->reached[f->reached_count++] = last;
+        f->reached[f->reached_count++] = reached;
     }
     return result;
 }

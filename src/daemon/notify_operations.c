@@ -31,8 +31,7 @@ void notify_lane(struct operations *operations, const struct lane_notice *notice
     operations_tell(operations, &event);
     if (event.state == OPERATIONS_SUSPENDED)
         return;
-    event.topic =
-        OPERATIONS_OF_DISABLED; /* callbacks wait without an end: the operator is told, too */
+    event.topic = OPERATIONS_OF_DISABLED; /* callbacks wait for ever: tell the operator, too */
     operations_tell(operations, &event);
 }
 

@@ -121,8 +121,7 @@ void changes_row(struct changes *ch, const struct pg_row *row, const struct row_
                         (now->life.state == CALLBACK_PENDING) -
                             (was->life.state == CALLBACK_PENDING));
     }
-    /* a row of `waiting` with `presumed` must go when the event's row no longer presumes delivery
-     */
+    /* a row of `waiting` with `presumed` must go once the event's row presumes delivery no more */
     bool same = !row->presumed && was->life.wait == now->life.wait &&
                 was->life.place.due_ms == now->life.place.due_ms &&
                 (was->life.state == CALLBACK_PENDING) == (now->life.state == CALLBACK_PENDING);

@@ -1,5 +1,5 @@
-/* A step of apply_memtable: callbacks that come into lanes or leave them, collected, then written.
- */
+/* A step of apply_memtable: collects callbacks that come into lanes or leave them, then writes
+ * them. */
 #pragma once
 
 #include "domain/callback_life.h"
